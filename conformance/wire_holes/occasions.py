@@ -193,11 +193,18 @@ def _times(history: History, under_way: Stretches) -> Iterator[str]:
 
 
 def _poll_interval_over(history: History, ms: int) -> Iterator[int]:
-    """Just before so much time has passed since a poll began, or ended that took longer, and no other one has begun."""
+    """Just before so much time has passed since a poll began, or ended that took longer, and no other one has begun.
+
+    A poll that takes longer puts the interval off while it waits, too, last at a moment of its own (as Java's, each
+    time that it looks at the coordinator): then the member may leave before so much time has passed since its end.
+    """
     for poll, later in pairwise([*history.polls, None]):
         if poll is not None and poll.ended_us is not None:
             over_us = poll.started_us + 1000 * ms
-            over_us += poll.ended_us - poll.started_us if poll.ended_us > over_us else 0
+            if poll.ended_us > over_us:
+                over_us = poll.ended_us + 1000 * ms
+                left = history.first("LeaveGroup", poll.ended_us)
+                over_us = min(over_us, left.sent_us) if left is not None else over_us
             if poll.ended_us < over_us < (later.started_us if later is not None else history.until_close_us):
                 yield over_us - JUST_US
 

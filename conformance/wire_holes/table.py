@@ -87,9 +87,7 @@ def _offer(case: Case, running: Running) -> tuple[str, Offer]:
 
 def mark(case: Case) -> str:
     """Of a case, and of what is looked for in its run."""
-    told = case.scenario
-    made = f"{case.id} {told.rebalance} {told.retry_backoff_ms} {told.timeouts} {mark_of_case(case)} {_looks_for()}"
-    return sha256(made.encode()).hexdigest()[:12]
+    return sha256(f"{case.id} {mark_of_case(case)} {_looks_for()}".encode()).hexdigest()[:12]
 
 
 @cache

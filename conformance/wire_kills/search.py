@@ -272,8 +272,10 @@ def _begin(row: Iterator[Step], runs: Runs, under_way: dict[Connection, tuple[Ru
 
 @cache
 def mark_of_case(case: Case) -> str:
-    """Changes when the case does."""
-    return _mark(f"{_source(case.scenario.story.__code__)} {case.variant} {case.rules}")
+    """Changes when the case does: what it tells, what it is judged by, and the settings that it gives a client."""
+    told = case.scenario
+    settings = f"{told.rebalance} {told.retry_backoff_ms} {told.timeouts}"
+    return _mark(f"{_source(told.story.__code__)} {case.variant} {case.rules} {settings}")
 
 
 @cache

@@ -39,6 +39,7 @@ def test_few_needs_are_unmet_and_each_has_a_reason() -> None:
         ("expires-on-the-way/syncing", "max.poll.interval.ms over in syncing"),
         ("commits-in-a-long-round/joining", "auto.commit.interval.ms over in joining"),
         ("several-silent/fetch-and-metadata", "Fetch and Metadata silent"),
+        ("poll-interval-exceeded", "max.poll.interval.ms over in stable"),
         ("session-runs-out", "session.timeout.ms over in stable"),
         ("fails-many-times/looking-up", "FindCoordinator failing"),
         ("join-takes-long", "JoinGroup late"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, Final
 
 import jsonschema
 import msgspec
@@ -13,15 +15,23 @@ from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.noticed import of_the_reference
 from groupspec.conformance.wire.recording import load, recordings_in
-from groupspec.conformance.wire.scenarios import find_cases, written_cases
+from groupspec.conformance.wire.scenarios import case_of, find_cases, written_cases
 from groupspec.conformance.wire.verdicts import BROKEN, Verdict
 from groupspec.conformance.wire_kills import matrix
 from groupspec.conformance.wire_kills.matrix import Fate, Found, Unseen, WireKills
 from groupspec.conformance.wire_kills.page import matrix_markdown
-from groupspec.conformance.wire_kills.search import ENOUGH, Hunt, Kill, Runs, searched
+from groupspec.conformance.wire_kills.search import ENOUGH, Hunt, Kill, Runs, mark_of_case, searched
 
 RECORDED = Path(__file__).parents[2] / "wire" / "recorded"
 CASES = find_cases(["rebalance-eager/slow-callback", "first-join/poll-5", "close-on-the-way/looking-up"])
+
+OTHER_SETTINGS: Final[tuple[dict[str, Any], ...]] = (
+    {"rebalance": "cooperative"},
+    {"retry_backoff_ms": 50},
+    {"timeout_ms": 2_000},
+    {"poll_interval_ms": 3_000},
+    {"heartbeat_interval_ms": 50},
+)
 
 
 def made_of(found: dict[str, dict[str, float]]) -> WireKills:
@@ -53,6 +63,14 @@ def test_a_search_finds_what_cases_find_and_goes_on_where_it_was(tmp_path: Path)
     again, _ = searched(mutants, CASES, Runs(file), 2, lambda many, _: left.append(many))
     assert len(left) == runs == len(file.read_text(encoding="utf-8").splitlines())
     assert [(hunt.tried, hunt.kills) for hunt in again] == [(hunt.tried, hunt.kills) for hunt in hunts]
+
+
+def test_a_run_counts_no_more_when_the_settings_of_its_case_are_others() -> None:
+    case = case_of("first-join")
+    assert case is not None
+    marks = {mark_of_case(replace(case, scenario=replace(case.scenario, **more))) for more in OTHER_SETTINGS}
+    assert len(marks) == len(OTHER_SETTINGS)
+    assert mark_of_case(case) not in marks
 
 
 def test_a_hunt_is_over_when_enough_cases_have_found_it() -> None:
