@@ -46,7 +46,7 @@ def raises(random: Random) -> None:
     ("door", "said"),
     [
         (aborts, "the process was ended by SIGABRT"),
-        (hangs, "a case took more than 0 s"),
+        (hangs, "a case was not done after 0 s"),
         (eats, "MemoryError"),
         (raises, "KeyError 'not as it should be'"),
     ],
@@ -56,7 +56,7 @@ def test_a_defect_is_told_with_its_number_and_the_hunt_goes_on(
 ) -> None:
     monkeypatch.setitem(DOORS, "door", Door(door, (ValueError,)))  # type: ignore[arg-type]
     monkeypatch.setattr(hunting, "CASE_LIMIT_S", 0.2)
-    monkeypatch.setattr(hunting, "LOADING_LIMIT_S", 0.2)
+    monkeypatch.setattr(hunting, "WAITING_LIMIT_S", 0.2)
     found = hunt("door", 30.0, most=60)
     drawn = [Random(f"door {number}") for number in range(60)]
     bad = [
@@ -65,6 +65,20 @@ def test_a_defect_is_told_with_its_number_and_the_hunt_goes_on(
     assert [defect.number for defect in found.defects] == bad
     assert found.cases == 60
     assert all(said in defect.what for defect in found.defects)
+
+
+def test_a_case_that_computes_without_end_is_told_however_long_it_waits_for_a_processor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def computes(random: Random) -> None:
+        while random.getstate() == Random("door 1").getstate():
+            pass
+
+    monkeypatch.setitem(DOORS, "door", Door(computes, ()))
+    monkeypatch.setattr(hunting, "CASE_LIMIT_S", 0.2)
+    found = hunt("door", 30.0, most=3)
+    told = "a case took more than 0 s of the processor"
+    assert [(defect.number, defect.what) for defect in found.defects] == [(1, told)]
 
 
 @pytest.mark.exhaustive
