@@ -14,11 +14,14 @@ from groupspec.conformance import outside
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_USAGE, UsageProblem
 from groupspec.conformance.outside import TooDeep, contents, decoded, lines_of
+from groupspec.conformance.traces.dialects import reading
+from groupspec.conformance.traces.dialects.times import Clock
 from groupspec.conformance.traces.gunzip import Damage, unpacked_lines
 from groupspec.conformance.traces.quarantine import parse_line
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.protocol import BrokenLine
 
+CAPTURES = Path(__file__).parents[1] / "traces" / "captures"
 DEEP = "[" * 2_000 + "]" * 2_000
 EVENT = '{"v":1,"run":"r","group":"g","member":"m","seq":1,"at_us":0,"source":"wire","event":"heartbeat","detail":%s}\n'
 BOMB = gzip.compress(bytes(outside.MOST_BYTES + 1), mtime=0)
@@ -105,6 +108,24 @@ def test_traces_pack_well_and_bombs_better(tmp_path: Path) -> None:
     assert not any(isinstance(line, Damage) for line in unpacked_lines(tmp_path / "t.ndjson.gz"))
     (tmp_path / "bomb").write_bytes(BOMB)
     assert [line for line in unpacked_lines(tmp_path / "bomb") if isinstance(line, Damage)]
+
+
+def test_a_bomb_of_long_lines_is_told_like_one_of_short_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a log it was read to its end, 6 GB of 6 MB."""
+    monkeypatch.setattr(outside, "MOST_BYTES", 2**21)
+    log = (CAPTURES / "02a-slow-java" / "broker.log").read_bytes()
+    (tmp_path / "b.log.gz").write_bytes(gzip.compress(log + (b"x" * 2**20 + b"\n") * 100))
+    [parsed] = reading.read_logs([tmp_path / "b.log.gz"], Clock()).parsed.values()
+    assert "250 times the file's size" in parsed.cut_off
+
+
+def test_of_long_lines_few_tell_what_a_log_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+    monkeypatch.setattr(reading, "recognise", taken.extend)
+    (tmp_path / "b.log").write_bytes((b"x" * 2**20 + b"\n") * 40)
+    with pytest.raises(UsageProblem, match="not a log"):
+        reading.read_logs([tmp_path / "b.log"], Clock())
+    assert len(taken) < 20
 
 
 def test_of_a_name_that_stands_twice_the_last_one_counts_for_every_reader() -> None:

@@ -31,6 +31,7 @@ from groupspec.conformance.traces.dialects.base import Dialect, LogEvent, Parsed
 from groupspec.conformance.traces.dialects.times import Clock
 
 _SAMPLE_LINES: Final = 5000
+_SAMPLE_CHARACTERS: Final = 16 * 1024 * 1024
 _MIN_SCORE: Final = 0.05
 _LINES_BETWEEN_WORDS: Final = 10_000
 _MIB: Final = 1 << 20
@@ -200,7 +201,7 @@ def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes
     try:
         written = datetime.now(UTC) if file == STANDARD_INPUT else datetime.fromtimestamp(file.stat().st_mtime, UTC)
         with _opened(file, faults, megabytes_read) as lines:
-            sample = list(islice(lines, _SAMPLE_LINES))
+            sample = list(_sample(lines))
             if not any(line.strip() for line in sample):
                 logs.skipped.append(Skipped(name, "", faults[0] if faults else _EMPTY, bool(faults)))
                 return
@@ -224,6 +225,16 @@ def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes
         return
     parsed.cut_off = "; ".join(faults)
     logs.parsed[name] = parsed
+
+
+def _sample(lines: Iterator[str]) -> Iterator[str]:
+    """The first lines; fewer of long ones, as they are all held at once."""
+    left = _SAMPLE_CHARACTERS
+    for line in islice(lines, _SAMPLE_LINES):
+        yield line
+        left -= len(line)
+        if left < 0:
+            return
 
 
 def _unread_json(lines: Sequence[str]) -> str:
@@ -261,12 +272,13 @@ def _opened(file: Path, faults: list[str], megabytes_read: Callable[[int], None]
 
 def _watched(text: TextIO, raw: BinaryIO, faults: list[str], megabytes_read: Callable[[int], None]) -> Iterator[str]:
     """The lines, with a word every MiB; a truncated archive gives those before the break."""
-    told = characters = 0
+    told = characters = looked = 0
     sized = raw.seekable()
     try:
         for number, line in enumerate(lines_of(text)):
             characters += len(line)
-            if sized and number % _LINES_BETWEEN_WORDS == 0:
+            if sized and (number % _LINES_BETWEEN_WORDS == 0 or characters - looked > _MIB):
+                looked = characters
                 now = raw.tell() // _MIB
                 megabytes_read(now - told)
                 told = now
