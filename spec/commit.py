@@ -23,7 +23,8 @@ coordinator accepts that of a member. When the membership is lost automatic comm
 
 **A topic that is missing** may not be known to the broker yet, so that a commit is tried again as for any passing
 failure. Not so before a rebalance: the topic may have been deleted, which no waiting mends, and the member would miss
-the round (rule M3).
+the round (rule M3). UNKNOWN_TOPIC_ID says the same to a request that names topics by id (rule O7); there Java's
+CommitRequestManager (4.3) goes on until its time limit: it gives up at UNKNOWN_TOPIC_OR_PARTITION alone.
 
 **The answer** is judged against the identity that the request was sent with (rule J9): if that is gone, a rejection
 only says how this commit ends, and in a round that it may be repeated after it.
@@ -109,7 +110,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "commit_accepted": "NONE",
     "commit_refused": "GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED OFFSET_METADATA_TOO_LARGE "
                       "INVALID_COMMIT_OFFSET_SIZE other",
-    "commit_topic_missing": "UNKNOWN_TOPIC_OR_PARTITION",
+    "commit_topic_missing": "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_TOPIC_ID",
     "commit_retriable": "COORDINATOR_LOAD_IN_PROGRESS",
     "commit_coordinator_gone":
         "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT",

@@ -13,13 +13,22 @@ is buffered and no fetch is in flight, not even one for an earlier position (rul
 **the position moves when records are returned**, not when they arrive. Records for a position that is no longer the
 requested one (after seek(), a revocation, a reset) are dropped wherever they are (rule O3).
 
+A topic that was deleted and made anew under its name is another one, with another id (`topic_recreated`, rule O7). What
+is kept of the old one ends with it: the position, also one that seek() has set and no fetch has confirmed; records that
+no poll has returned; the fetch and the lookup under way, whose answers are late from then on. A position is looked up
+anew, and only then something is fetched; the pause stays, which the application asked for. An answer that says no more
+than that the id is unknown (UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID) is a fetch that has failed: the event comes with
+the metadata that are asked for then. Java's SubscriptionState has no such transition: it stays FETCHING at the old
+position, and only one that is out of range is reset (AWAIT_RESET); Metadata.updateLatestMetadata lets no more than
+leader epochs end.
+
 A partition that is retained over a rebalance gets no event here: it keeps its position, its pause and its fetch
 (rule O2).
 
 One such machine runs for each partition; the rebalance emits events to those that it concerns.
 
 Sources: "Learning Kafka with Python: a deep dive into consumers and rebalancing" (subscription state, fetcher); Kafka
-SubscriptionState, Fetcher; threading refactor proposal, "Rebalance States" (pause).
+SubscriptionState, Fetcher; threading refactor proposal, "Rebalance States" (pause); KIP-516, KAFKA-12257 (topic ids).
 """
 
 from __future__ import annotations
@@ -45,6 +54,9 @@ EFFECTS: Final = (
     Effect("find_position",
            {"position": "True", "buffered": "False", "old_fetch": "old_fetch or fetch_out", "fetch_out": "False"}),
     Effect("lose_position", {"position": "False", "buffered": "False", "fetch_out": "False"}),
+    Effect("end_with_topic",
+           {"position": "False", "buffered": "False", "old_fetch": "old_fetch or fetch_out", "fetch_out": "False"},
+           doc="nothing that is known of the old topic holds for the new one"),
     Effect("fetch", {"fetch_out": "True"}, ("Fetch",)),
     Effect("buffer", {"fetch_out": "False", "buffered": "True", "demanded": "False"}),
     Effect("end_old_fetch", {"old_fetch": "False"}),
@@ -101,6 +113,11 @@ class Subscription(StateMachine):
         when="user_paused",                 do=["find_position"])
     row((ASSIGNED, *POSITIONED), "sought",   None,      rules="O3 C5", do=["find_position"])
 
+    # -- its topic is another one --------------------------------------------------------------------------------------
+    row(POSITIONED,            "topic_recreated", AWAITING_POSITION, rules="O7 O3 O6", do=["end_with_topic"])
+    row((ASSIGNED, AWAITING_POSITION, PENDING_REVOCATION), "topic_recreated", None, rules="O7 O3",
+        do=["end_with_topic"])
+
     # -- the application pauses and resumes it -------------------------------------------------------------------------
     row((ASSIGNED, AWAITING_POSITION), "paused_by_user", None, when="not user_paused", do=["pause"],  rules="C5 O2")
     row((ASSIGNED, AWAITING_POSITION), "resumed_by_user", None, when="user_paused",     do=["resume"], rules="C5 O2")
@@ -132,7 +149,8 @@ class Subscription(StateMachine):
     ignored((*LIVE, PENDING_REVOCATION), "partition_enabled", because="already")
     ignored(PENDING_REVOCATION, "revocation_pending", because="already")
     ignored(UNASSIGNED,
-        ("partition_enabled", "partition_removed", "revocation_pending", "sought", "paused_by_user", "resumed_by_user"),
+        ("partition_enabled", "partition_removed", "revocation_pending", "sought", "topic_recreated", "paused_by_user",
+         "resumed_by_user"),
         because="not_assigned")
     ignored((UNASSIGNED, ASSIGNED, *POSITIONED, PENDING_REVOCATION), "position_found", because="late", when="current")
     ignored((UNASSIGNED, *OWNED), "position_found", because="late", when="not current")

@@ -105,6 +105,8 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("fetch_failed", "message", _ANSWER,
           doc="no records, and nothing wrong with the position: there are none yet"),
     Event("fetch_out_of_range", "message", _ANSWER, doc="the position does not exist any more"),
+    Event("topic_recreated", "message",
+          doc="Metadata: the topic of that name has another id; the old one was deleted (KIP-516)"),
     # answers to FindCoordinator
     Event("discovery_succeeded", "message", _ANSWER, doc="FindCoordinator: NONE"),
     Event("discovery_retriable", "message", _ANSWER, doc="FindCoordinator: loading, not available, no answer"),

@@ -65,8 +65,10 @@ class PartitionAdapter(ScriptedCore):
         self.emitted: list[str] = []
         self._offset = 100
         self._in_group = False
+        self._topics_made = 1
         self.settings = settings_for(member, start)
         super().__init__(Config(**self.settings), ScriptedCoordinator())
+        self.coordinator.topic_ids[TOPIC] = self._topics_made.to_bytes(16)
 
     # What can happen --------------------------------------------------------------------------------------------------
 
@@ -117,6 +119,9 @@ class PartitionAdapter(ScriptedCore):
                 self._give_up()
                 self._seek()
                 self.do(impl.Poll())
+            case "topic_recreated":
+                self._give_up()
+                self._recreate()
             case "paused_by_user":
                 self._pause(SUBJECT)
                 self.do(impl.Poll())
@@ -135,6 +140,16 @@ class PartitionAdapter(ScriptedCore):
 
     def _seek(self) -> None:
         self.subscription.positions.seek(SUBJECT, self._offset)
+
+    def _recreate(self) -> None:
+        """The topic has another id, and the next metadata say so, which come after a backoff."""
+        self._topics_made += 1
+        self.coordinator.topic_ids[TOPIC] = self._topics_made.to_bytes(16)
+        self._pass_ms(self.config.retry_backoff_ms)
+        self.do(impl.MetadataUpdate((TOPIC,)))
+
+    def _pass_ms(self, duration_ms: int) -> None:
+        self.now_ms += duration_ms
 
     def _pause(self, partition: TopicPartition) -> None:
         self.subscription.positions.pause([partition])

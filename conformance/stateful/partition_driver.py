@@ -7,6 +7,8 @@ by name, its coming and going by whether the member has it.
 
 from __future__ import annotations
 
+from typing import Final
+
 from groupspec.conformance.stateful.correspondence import TOPIC
 from groupspec.conformance.stateful.driver_adapter import ProbedConsumer
 from groupspec.conformance.stateful.partition import SUBJECT, PartitionAdapter
@@ -23,6 +25,9 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.threads.designs import Design
 from groupspec.impl.trace import TraceSink
 from groupspec.spec.compiler.member import Member, MemberState, Offer
+
+_DIRECTLY: Final = ("sought", "paused_by_user", "resumed_by_user", "topic_recreated")
+"""Events that are not read off what passes the core's front door: they are what was done."""
 
 
 class PartitionDriverAdapter(PartitionAdapter):
@@ -65,7 +70,7 @@ class PartitionDriverAdapter(PartitionAdapter):
         stale = set(self.given_up)
         self._silently = variant % 2 == 1
         self._act(offer, variant)
-        directly = [offer] if offer.event in ("sought", "paused_by_user", "resumed_by_user") else []
+        directly = [offer] if offer.event in _DIRECTLY else []
         return [*directly, *self.returned, *(o for seen in self.record for o in self._named(seen, stale))]
 
     # What happened ----------------------------------------------------------------------------------------------------
@@ -143,6 +148,9 @@ class PartitionDriverAdapter(PartitionAdapter):
 
     def _seek(self) -> None:
         self.driven.call(lambda consumer: consumer.seek(SUBJECT, self._offset))
+
+    def _pass_ms(self, duration_ms: int) -> None:
+        self.driven.advance(duration_ms)
 
     def _pause(self, partition: TopicPartition) -> None:
         self.driven.call(lambda consumer: consumer.pause([partition]))

@@ -73,14 +73,14 @@ def is_commit(event: WireEvent) -> bool:
     return (event.kind, event.api) == ("request", "OffsetCommit")
 
 
-def test_all_of_the_new_topic_is_read(broker: ScriptedBroker, design: Design) -> None:
+def test_O7_all_of_the_new_topic_is_read(broker: ScriptedBroker, design: Design) -> None:
     with member(broker, design) as consumer:
         assert read(consumer, len(OLD)) == OLD
         broker.make_anew(PLACE.topic, NEW)
         assert read(consumer, len(NEW)) == NEW
 
 
-def test_what_is_in_hand_of_the_old_topic_is_read_and_then_all_of_the_new_one(
+def test_O7_what_is_in_hand_of_the_old_topic_is_read_and_then_all_of_the_new_one(
     broker: ScriptedBroker, design: Design
 ) -> None:
     with member(broker, design, max_poll_records=4) as consumer:
@@ -90,7 +90,7 @@ def test_what_is_in_hand_of_the_old_topic_is_read_and_then_all_of_the_new_one(
         assert [*first, *rest] in (OLD + NEW, OLD[:4] + NEW, OLD[:8] + NEW)
 
 
-def test_a_topic_that_is_away_for_a_while(broker: ScriptedBroker, design: Design) -> None:
+def test_O7_a_topic_that_is_away_for_a_while(broker: ScriptedBroker, design: Design) -> None:
     with member(broker, design) as consumer:
         read(consumer, len(OLD))
         broker.delete_topic(PLACE.topic)
@@ -101,7 +101,7 @@ def test_a_topic_that_is_away_for_a_while(broker: ScriptedBroker, design: Design
         assert read(consumer, len(NEW)) == NEW
 
 
-def test_latest_begins_at_the_end_of_the_new_topic(broker: ScriptedBroker, design: Design) -> None:
+def test_O7_latest_begins_at_the_end_of_the_new_topic(broker: ScriptedBroker, design: Design) -> None:
     broker.commit("g", {PLACE: 0})
     with member(broker, design, "latest") as consumer:
         read(consumer, len(OLD))
@@ -111,7 +111,7 @@ def test_latest_begins_at_the_end_of_the_new_topic(broker: ScriptedBroker, desig
         assert read(consumer, 1) == [b"last"]
 
 
-def test_without_a_policy_the_application_chooses(broker: ScriptedBroker, design: Design) -> None:
+def test_O7_without_a_policy_the_application_chooses(broker: ScriptedBroker, design: Design) -> None:
     broker.commit("g", {PLACE: 0})
     with member(broker, design, "none") as consumer:
         read(consumer, len(OLD))
@@ -122,7 +122,7 @@ def test_without_a_policy_the_application_chooses(broker: ScriptedBroker, design
         assert read(consumer, 12) == NEW[3:]
 
 
-def test_a_commit_of_the_old_topic_that_comes_late_commits_nothing_of_the_new_one(
+def test_O7_a_commit_of_the_old_topic_that_comes_late_commits_nothing_of_the_new_one(
     broker: ScriptedBroker, design: Design
 ) -> None:
     answers: list[object] = []
@@ -141,7 +141,7 @@ def test_a_commit_of_the_old_topic_that_comes_late_commits_nothing_of_the_new_on
         assert consumer.committed([PLACE]) == {PLACE: OffsetAndMetadata(15)}
 
 
-def test_a_commit_that_waits_is_refused_when_its_topic_was_made_anew(broker: ScriptedBroker, design: Design) -> None:
+def test_O7_a_commit_that_waits_is_refused_when_its_topic_was_made_anew(broker: ScriptedBroker, design: Design) -> None:
     with member(broker, design) as consumer:
         read(consumer, len(OLD))
         broker.make_anew(PLACE.topic, NEW)

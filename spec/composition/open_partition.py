@@ -9,7 +9,8 @@ reads the machine's own opinion; the properties compare the two.
 
     a monitor's variable   is set when
     said_of_it           the member adds the partition, enables it, gives it up, removes it
-    position_known       a position is found or sought; no more when it is out of range or the partition comes or goes
+    position_known       a position is found or sought; no more when it is out of range, its topic is made anew, or the
+                         partition comes or goes
     wished_paused        the application pauses or resumes it while it is there
     fetch_sent           a Fetch for the present position and assignment is in flight
     old_sent             that fetch is under way still
@@ -60,6 +61,7 @@ _NOTES: Final[Mapping[str, Note]] = {
     "position_found": ("True", "said_of_it == 'enabled' and not position_known",
                        f"position_known = True; {_OUTDATED}"),
     "sought": ("True", _THERE, f"position_known = True; {_OUTDATED}"),
+    "topic_recreated": ("True", "said_of_it != 'nothing'", f"position_known = False; {_OUTDATED}"),
     "paused_by_user": ("True", _THERE, "wished_paused = True"),
     "resumed_by_user": ("True", _THERE, "wished_paused = False"),
     "fetch_requested": ("True", "True", "records_wanted = True"),

@@ -107,7 +107,7 @@ def values(word: str, count: int) -> list[str]:
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize("in_hand", [False, True], ids=["all-read", "batch-in-hand"])
 @pytest.mark.parametrize("design", DESIGNS)
-def test_all_of_the_new_topic_is_read(broker: RealBroker, design: Design, in_hand: bool, runs: int) -> None:
+def test_O7_all_of_the_new_topic_is_read(broker: RealBroker, design: Design, in_hand: bool, runs: int) -> None:
     for _ in range(runs):
         with Member(broker, design, "earliest", 4 if in_hand else 500) as member:
             assert member.read(4 if in_hand else OLD) == values("old", 4 if in_hand else OLD)
@@ -121,7 +121,7 @@ def test_all_of_the_new_topic_is_read(broker: RealBroker, design: Design, in_han
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_latest_begins_at_the_end_of_the_new_topic(broker: RealBroker, design: Design) -> None:
+def test_O7_latest_begins_at_the_end_of_the_new_topic(broker: RealBroker, design: Design) -> None:
     """That is where it ends when the reference learns of it; what comes later is read to the last."""
     with Member(broker, design, "latest") as member:
         member.read_until(lambda _: member.consumer.assignment() != set())
@@ -137,7 +137,7 @@ def test_latest_begins_at_the_end_of_the_new_topic(broker: RealBroker, design: D
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_without_a_policy_the_application_chooses(broker: RealBroker, design: Design) -> None:
+def test_O7_without_a_policy_the_application_chooses(broker: RealBroker, design: Design) -> None:
     with Member(broker, design, "none") as member:
         with pytest.raises(NoOffsetForPartitionError):
             member.read(1)
@@ -152,7 +152,7 @@ def test_without_a_policy_the_application_chooses(broker: RealBroker, design: De
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_what_was_read_of_the_old_topic_is_not_committed_of_the_new_one(broker: RealBroker, design: Design) -> None:
+def test_O7_what_was_read_of_the_old_topic_is_not_committed_of_the_new_one(broker: RealBroker, design: Design) -> None:
     """It is refused if nobody has told of the new topic yet; else there is nothing to commit, or where that begins."""
     with Member(broker, design, "earliest") as member:
         member.read(OLD)
@@ -165,7 +165,7 @@ def test_what_was_read_of_the_old_topic_is_not_committed_of_the_new_one(broker: 
         assert member.read(NEW) == values("new", NEW)
 
 
-def test_a_commit_by_id_that_comes_late_is_of_nobody(broker: RealBroker) -> None:
+def test_O7_a_commit_by_id_that_comes_late_is_of_nobody(broker: RealBroker) -> None:
     """In the version that the reference commits in where the broker has it (Kafka 4.2)."""
     with Member(broker, "background", "earliest") as member:
         host, _, port = broker.bootstrap.partition(":")

@@ -230,7 +230,7 @@ def gone(scene: Scene, api: str, error: str) -> None:
     scene.pass_ms(100)
 
 
-def test_requests_say_which_topic_they_mean() -> None:
+def test_O7_requests_say_which_topic_they_mean() -> None:
     scene = reader(returned=5)
     scene.do(Fetch())
     scene.do(Commit(AT_10, 1))
@@ -242,7 +242,7 @@ def test_requests_say_which_topic_they_mean() -> None:
 
 @pytest.mark.parametrize("error", ["UNKNOWN_TOPIC_ID", "INCONSISTENT_TOPIC_ID"])
 @pytest.mark.parametrize(("policy", "timestamp"), [("earliest", -2), ("latest", -1)])
-def test_what_only_a_fetch_tells_leads_to_the_reset_policy(policy: str, timestamp: int, error: str) -> None:
+def test_O7_what_only_a_fetch_tells_leads_to_the_reset_policy(policy: str, timestamp: int, error: str) -> None:
     scene = reader(returned=5, auto_offset_reset=policy)
     scene.do(Fetch())
     gone(scene, "Fetch", error)
@@ -253,14 +253,14 @@ def test_what_only_a_fetch_tells_leads_to_the_reset_policy(policy: str, timestam
     assert (dict(last.offsets), dict(last.topic_ids)) == ({P0: 0}, {TOPIC: NEW})
 
 
-def test_without_a_policy_the_application_is_told_of_what_only_a_fetch_tells() -> None:
+def test_O7_without_a_policy_the_application_is_told_of_what_only_a_fetch_tells() -> None:
     scene = reader(returned=5, auto_offset_reset="none")
     scene.do(Fetch())
     gone(scene, "Fetch", "UNKNOWN_TOPIC_ID")
     assert scene.errors() == ["NoOffsetForPartitionError"]
 
 
-def test_a_topic_that_a_fetch_says_is_gone_is_asked_for_until_it_is_back() -> None:
+def test_O7_a_topic_that_a_fetch_says_is_gone_is_asked_for_until_it_is_back() -> None:
     scene = reader(returned=5)
     counts, scene.coordinator.topics = scene.coordinator.topics, {"another": 1}
     scene.do(Fetch())
@@ -273,7 +273,7 @@ def test_a_topic_that_a_fetch_says_is_gone_is_asked_for_until_it_is_back() -> No
     assert at(scene) == ("AWAITING_POSITION", None)
 
 
-def test_a_commit_of_a_topic_that_is_gone_is_not_sent_again_when_another_has_its_name() -> None:
+def test_O7_a_commit_of_a_topic_that_is_gone_is_not_sent_again_when_another_has_its_name() -> None:
     scene = reader(returned=5)
     scene.do(Commit(AT_10, 1, 60_000))
     gone(scene, "OffsetCommit", "UNKNOWN_TOPIC_ID")
@@ -282,7 +282,7 @@ def test_a_commit_of_a_topic_that_is_gone_is_not_sent_again_when_another_has_its
     assert committed(scene) == [10]
 
 
-def test_a_commit_of_a_topic_that_is_away_keeps_its_id() -> None:
+def test_O7_a_commit_of_a_topic_that_is_away_keeps_its_id() -> None:
     scene = reader(returned=5)
     scene.coordinator.topics = {"another": 1}
     scene.do(MetadataUpdate((TOPIC,)))
