@@ -474,15 +474,23 @@ class History:
         return int(1000 * self.timing(from_us, to_us, 0).excused_ms)
 
     def apart_ms(self, earlier_us: int, later_us: int) -> float:
-        """How far apart two requests were sent, at most."""
+        """How far apart a client meant to send two requests, at most."""
         return (later_us - self.sent_from_us(earlier_us)) / 1000
 
     def sent_from_us(self, at_us: int) -> int:
-        """When a request that the kit read then was sent, at the earliest: a stall may have come between."""
+        """When a request that the kit read then was meant to be sent, at the earliest.
+
+        A stall of the kit may have come between, or the client's wait for a processor: a timer counts from when it was
+        set, as Java's for the next commit from when the poll began (ConsumerCoordinator.maybeAutoCommitOffsetsAsync).
+        """
         for start, end in reversed(_during(self._own_stalls_us, 0, at_us)):
             if end < at_us - TWO_SOCKETS_US:
                 break
             at_us = start
+        for start, end, waited in reversed(_during(self._own_waits_us, 0, at_us)):
+            if end < at_us - SAME_TIME_US or 2 * waited <= end - start:
+                break
+            at_us = max(start, min(end, at_us) - waited)
         return at_us
 
     def longest_stall_ms(self) -> float:

@@ -132,20 +132,25 @@ def an_unanswered_commit_is_not_sent_again(history: History) -> Iterator[Finding
 
     Java's ConsumerCoordinator.maybeAutoCommitOffsetsAsync has no in-flight guard: the timer alone decides, and a
     revocation or close() commits whatever is still out. Who sends the same again while it is unanswered has no reason.
+    A commit that was due leaves what had been announced by then to the next one: Java's poll commits before it reads
+    that the group rebalances, and in the next poll for that.
     """
     if asked_for(history):
         return
     reasons = [] if history.close_us is None else [history.close_us]
     reasons += [exchange.told_us for exchange in history.exchanges if exchange.error in REBALANCE]
-    reasons += [callback.started_us for callback in history.callbacks]
+    reasons += [callback.started_us for callback in history.callbacks if callback.name != "partitions_assigned"]
     if "listener" not in history.settings.features:  # nothing tells when it gives up what a round has taken away
         reasons += [sync.told_us for sync in history.syncs]
     interval_us = INTERVAL_OVER * history.settings.auto_commit_interval_ms
     sent = history.of("OffsetCommit")
+    before_us = history.syncs[0].told_us if history.syncs else 0
     for earlier, later in pairwise(sent):
         ended = earlier.ended_before(later.sent_us) or history.connections_closed(earlier.sent_us, later.sent_us)
         apart = history.apart_ms(earlier.sent_us, later.sent_us)
-        since_us = earlier.sent_us - history.slack_us
+        was_due = 1000 * history.apart_ms(before_us, earlier.sent_us) >= interval_us
+        since_us = (before_us if was_due else earlier.sent_us) - history.slack_us
+        before_us = earlier.sent_us
         if not ended and 1000 * apart < interval_us and not any(since_us < at <= later.sent_us for at in reasons):
             what = f"an OffsetCommit {apart:.0f} ms after one that was still unanswered, without a reason"
             yield broken(what, later.sent_us)

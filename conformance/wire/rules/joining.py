@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -130,7 +130,10 @@ def is_of_nobody(exchange: Exchange) -> bool:
 
 @checks("J4")
 def identity_after_errors(history: History) -> Iterator[Finding]:
-    """UNKNOWN_MEMBER_ID clears the member id, REBALANCE_IN_PROGRESS and ILLEGAL_GENERATION keep it."""
+    """UNKNOWN_MEMBER_ID clears the member id, REBALANCE_IN_PROGRESS and ILLEGAL_GENERATION keep it.
+
+    A JoinGroup that an earlier answer called for may have been sent before the last one was read.
+    """
     triggers = [e for e in rejoin_triggers(history) if history.was_read(e) and not is_of_nobody(e)]
     for exchange in triggers:
         join = history.first("JoinGroup", exchange.told_us)
@@ -142,7 +145,20 @@ def identity_after_errors(history: History) -> Iterator[Finding]:
         sent = join.asked(JoinGroupRequest).member_id
         carries = f"after {exchange.error} JoinGroup carries"
         wrong = f"{carries} {sent or 'no member id'!r}, not {wanted}"
-        yield held_if(sent == expected, f"{carries} {wanted}", wrong, join.sent_us)
+        if sent == expected or not is_called_for_before(history, join, exchange, triggers):
+            yield held_if(sent == expected, f"{carries} {wanted}", wrong, join.sent_us)
+
+
+def is_called_for_before(history: History, join: Exchange, told: Exchange, triggers: Sequence[Exchange]) -> bool:
+    """Whether an earlier answer that leaves the id called for this JoinGroup, and nothing shows that this one was read.
+
+    Java's heartbeat thread may be told that the member is unknown while its poll joins for what it was told before.
+    """
+    before = [
+        e for e in triggers if e.told_us < told.told_us and not history.between(e.told_us, told.told_us, "JoinGroup")
+    ]
+    keeps_its_id = bool(before) and all(e.error != "UNKNOWN_MEMBER_ID" for e in before)
+    return keeps_its_id and not Known.of(told).before(join, history)
 
 
 @checks("J4")

@@ -356,7 +356,7 @@ def held_heartbeat_at_close() -> WireRun:
     story.settings = replace(story.settings, auto_commit=False)
     first_round(story)
     story.polls(0, 1_000)
-    story.heartbeats(110, 510, 1)
+    story.heartbeats(110, 511, 1)
     story.heartbeat(610, 1, "REBALANCE_IN_PROGRESS", ms=420)
     story.callback(1_001, protocol.PartitionsRevoked)
     story.close(1_000.5, 40)

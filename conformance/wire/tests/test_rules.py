@@ -247,6 +247,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("H4", "the application is not told that it is fenced", stories.eager_rebalance,
      waited(lambda s: s.heartbeat(1_090, 2, "FENCED_INSTANCE_ID"))),
     ("H7", "an unanswered one is repeated at once", stories.held_heartbeat_at_close, lambda s: s.heartbeat(640, 1)),
+    ("H7", "a late one is repeated again and again", stories.held_heartbeat_at_close,
+     both(drop("Heartbeat", 500, 600), lambda s: s.heartbeat(640, 1, ms=400), lambda s: s.heartbeat(645, 1))),
     ("P1", "no LeaveGroup", stories.expiry, drop("LeaveGroup")),
     ("P1", "two LeaveGroups", stories.expiry, lambda s: s.leave(2_900)),
     ("P1", "heartbeats go on", stories.expiry, lambda s: s.heartbeat(2_900, 1)),
@@ -420,6 +422,12 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     # kgo groupConsumer.leave retries a request that failed
     ("L1", "a LeaveGroup that was refused, and then another", stories.eager_rebalance,
      both(lambda s: rename_error(s, "LeaveGroup", "NOT_COORDINATOR"), lambda s: s.leave(2_018))),
+    # ConsumerNetworkClient.poll: the heartbeat thread waits for the lock
+    ("H7", "the next one follows one that was late", stories.held_heartbeat_at_close,
+     both(drop("Heartbeat", 500, 600), lambda s: s.heartbeat(640, 1))),
+    # AbstractCoordinator.HeartbeatThread.run: another thread than the one that joins
+    ("J4", "unknown as the JoinGroup for the announced round is sent", stories.eager_rebalance,
+     lambda s: s.heartbeat(648.5, 1, "UNKNOWN_MEMBER_ID")),
     # Heartbeat.shouldHeartbeat knows only its timer
     ("H7", "the next one, an interval later, while one is unanswered", stories.held_heartbeat_at_close,
      lambda s: s.heartbeat(710, 1)),
@@ -684,6 +692,33 @@ def test_M5_without_a_listener_a_round_that_ends_is_a_reason_to_commit() -> None
     story = without_listener(stories.cooperative_rebalance())
     with_overlapping_commits(story)
     assert judge("M5", story.history()).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(("told_ms", "verdict"), [(608, Verdict.PASS), (100, Verdict.FAIL)])
+def test_M5_a_commit_of_the_interval_leaves_the_announced_one_its_reason(told_ms: int, verdict: Verdict) -> None:
+    """Java's poll commits what is due before it reads that the group rebalances, and the next one for that."""
+    story = stories.eager_rebalance()
+    story.settings = replace(story.settings, auto_commit_interval_ms=300)
+    drop("Heartbeat", 600, 620)(story)
+    story.heartbeat(told_ms, 1, "REBALANCE_IN_PROGRESS")
+    story.commit(300, 1, {BOTH[0]: 6})
+    story.commit(612, 1, {BOTH[0]: 6}, ms=100)
+    assert judge("M5", story.history()).verdict is verdict
+
+
+def test_M5_a_commit_for_which_the_client_waited_for_a_processor_was_due_sooner() -> None:
+    waits_us = (200_000, 250_000, 40_000), (250_000, 300_000, 50_000)
+    story = stories.eager_rebalance()
+    story.settings = replace(story.settings, auto_commit_interval_ms=300)
+    story.commit(300, 1, {BOTH[0]: 6}, ms=300)
+    story.commit(530, 1, {BOTH[0]: 6})
+    polled_on = replace(story.history(), waits_us=waits_us)
+    without(story, lambda e: isinstance(e.event, protocol.PollStarted | protocol.PollReturned))
+    history = story.history()
+    assert judge("M5", history).verdict is Verdict.FAIL
+    assert judge("M5", replace(history, waits_us=waits_us)).verdict is Verdict.PASS
+    assert judge("M5", replace(history, waits_us=waits_us[:1])).verdict is Verdict.FAIL, "it has run since"
+    assert judge("M5", polled_on).verdict is Verdict.FAIL
 
 
 def test_without_an_occasion_a_rule_is_untestable() -> None:
