@@ -5,7 +5,7 @@ from __future__ import annotations
 from groupspec.conformance.wire.case import POLLS_AND_LATE_SYNC, Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import comes_back
+from groupspec.conformance.wire.scenarios.steps import comes_back, ends_between_polls, held_with_short_polls
 from groupspec.impl.coordinator.joining import MEMBER_ID_REQUIRED_FROM
 
 
@@ -21,8 +21,8 @@ def first_join(context: ScenarioContext) -> None:
     (A JoinGroup before version 4 makes a member at once.) The group has another member already. The new one leads, so
     its SyncGroup has to name both. It may not join before the application polls, it must not wait between the two
     JoinGroups, it heartbeats even while SyncGroup is unanswered, and it reads each partition from its committed offset
-    or, where there is none, from the beginning. In the run with one partition the other member gets it: the new one is
-    a member all the same, and heartbeats.
+    or, where there is none, from the beginning. Where polls are short its first round ends between two of them. In the
+    run with one partition the other member gets it: the new one is a member all the same, and heartbeats.
     """
     context.broker.other_member_joins()
     context.subscribe()
@@ -30,6 +30,7 @@ def first_join(context: ScenarioContext) -> None:
         context.watch_for_request("JoinGroup", ms=300)
     if context.variant.sync_late:
         context.broker.answer_late("SyncGroup", ms=700)
+    held = held_with_short_polls(context)
     context.poll()
     first = context.expect_request("JoinGroup", rule="J2")
     if first.version >= MEMBER_ID_REQUIRED_FROM:
@@ -37,6 +38,7 @@ def first_join(context: ScenarioContext) -> None:
         joined = context.expect_answer("JoinGroup", "NONE", rule="J3", since=required)
     else:
         joined = context.expect_answer("JoinGroup", "NONE", rule="J2", since=first)
+    ends_between_polls(context, held, joined)
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
     if context.variant.topic == "orders":
         context.expect_assigned(rule="S3", since=joined)
@@ -56,16 +58,18 @@ def rebalance_eager(context: ScenarioContext) -> None:
     Order: the automatic commit (its answer takes a while here), the revoked callback for everything, JoinGroup
     (answered late, as if another member took its time: no heartbeats meanwhile), SyncGroup, the assigned callback,
     heartbeats. From JoinGroup to the end of SyncGroup nothing is fetched, committed or returned, and every poll still
-    returns in time.
+    returns in time. Where polls are short the round ends between two of them.
     """
     context.stable_member()
     context.broker.answer_late("OffsetCommit", ms=150)
     context.broker.answer_late("JoinGroup", ms=300)
     if context.variant.sync_late:
         context.broker.answer_late("SyncGroup", ms=700)
+    held = held_with_short_polls(context)
     context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
     announced = context.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H3")
     joined = context.expect_request("JoinGroup", rule="H4", since=announced)
+    ends_between_polls(context, held, joined)
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
     context.expect_assigned(rule="S3", since=joined)
     context.expect_heartbeats(rule="H3", since=synced)

@@ -10,6 +10,10 @@ from groupspec.impl.broker.actions import Hold
 from groupspec.impl.broker.log import WireEvent
 
 REACHED_WITHIN_S: Final = 6.0
+SHORT_POLL_MS: Final = 5
+"""Shorter than a round on loopback, on a busy machine."""
+IN_HAND_MS: Final = 150
+"""What has been answered has reached the client by then."""
 
 
 def hold(context: ScenarioContext, api: str) -> Hold:
@@ -52,6 +56,26 @@ def held_round(context: ScenarioContext, api: str) -> Hold:
     context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
     until_asked(context, api, since)
     return held
+
+
+def held_with_short_polls(context: ScenarioContext) -> Hold | None:
+    """Where polls are short, and the client's application polls: the next SyncGroup waits, for `ends_between_polls`."""
+    short = context.variant.poll_ms <= SHORT_POLL_MS and context.offers("pull")
+    return hold(context, "SyncGroup") if short else None
+
+
+def ends_between_polls(context: ScenarioContext, held: Hold | None, since: Entry) -> None:
+    """The answer to SyncGroup comes when one poll has given the round up for now, and the next has not begun.
+
+    That is so by chance wherever polls are shorter than a round, and the application is busy in between.
+    """
+    if held is None:
+        return
+    context.expect_request("SyncGroup", rule="J2", since=since)
+    context.stop_polling(rule="H3")
+    held.release()
+    context.watch(IN_HAND_MS, "the assignment is there when the next poll begins", since=context.now())
+    context.poll()
 
 
 def comes_back(context: ScenarioContext, joined: Entry, since: Entry, *, lost: str, synced: str) -> None:
