@@ -16,6 +16,8 @@ from groupspec.spec.rules import Rule
 HEARTBEAT_INTERVAL_MS: Final = 100
 CLOSE_WITHIN_MS: Final = 6_000
 INSTANCE_ID: Final = "group.instance.id"
+RESET: Final = "auto.offset.reset"
+"""Among a variant's further settings where it is another than `earliest`."""
 SMALL_TIMEOUT_MS: Final = 1_000
 """The smallest session timeout and poll interval that every known client accepts (librdkafka: poll interval >=
 session)."""
@@ -62,6 +64,11 @@ POLLS_AND_LATE_SYNC: Final = (
     Variant("sync-late", sync_late=True),
 )
 """Rule H1 (heartbeats while something takes long) is judged where SyncGroup takes long."""
+
+
+def reset_of(variant: Variant) -> str:
+    """Where a partition begins of which nothing is committed."""
+    return dict(variant.more).get(RESET, "earliest")
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ GROUP: Final = "orders-readers"
 TOPICS: Final = {"orders": 4, "one": 1}
 OFFSETS_TOPIC: Final = {"__consumer_offsets": 50}
 RECORDS: Final = 6
+RECORDS_ANEW: Final = 3 * RECORDS
 NODES: Final = 2
 NEWEST: Final[Mapping[str, int]] = {}
 """No API ends at an older version than the broker's newest."""
@@ -211,14 +212,19 @@ class CaseBroker:
         self._broker.set_partitions(topic, 1)
         self._broker.append(topic, 0, [b"record"] * RECORDS)
 
+    def have_committed(self, offset: int) -> None:
+        """The group has committed this offset in each partition of the client's topic."""
+        self._note(f"the group has committed {offset} in each partition")
+        count = self._broker.partitions_of(self._topic)
+        self._broker.commit(GROUP, {TopicPartition(self._topic, number): offset for number in range(count)})
+
     def make_topic_anew(self) -> None:
         """The client's topic is deleted and made anew, with another id and more records than there were, all at once.
 
         So that no Fetch from where the client was is out of range.
         """
         self._note("the topic is deleted, and another one of its name has records in each partition")
-        records = 3 * RECORDS
-        self._broker.make_anew(self._topic, [b"record of the new topic"] * records)
+        self._broker.make_anew(self._topic, [b"record of the new topic"] * RECORDS_ANEW)
 
     def elect(self, partition: int, end: int | None = None) -> None:
         """The other node leads this partition from now on; `end`: where its log ends, if it is short."""

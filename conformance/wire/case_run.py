@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from groupspec.conformance.endings import is_out_of_memory
-from groupspec.conformance.wire.case import INSTANCE_ID, Case
+from groupspec.conformance.wire.case import INSTANCE_ID, Case, reset_of
 from groupspec.conformance.wire.case_broker import CaseBroker, NoOccasion
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
@@ -238,6 +238,7 @@ def settings_of(case: Case, context: ClientContext | None) -> Settings:
         auto_commit_interval_ms=case.variant.auto_commit_interval_ms,
         request_timeout_ms=context.around.request_timeout_ms if context else REQUEST_TIMEOUT_MS,
         instance_id=dict(case.variant.more).get(INSTANCE_ID, ""),
+        auto_offset_reset=reset_of(case.variant),
         features=context.features if context else frozenset(),
         not_driven=context.not_driven if context else frozenset(),
         **case.scenario.timeouts,

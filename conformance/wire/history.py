@@ -176,6 +176,7 @@ class Settings:
     auto_commit_interval_ms: int = 60_000
     request_timeout_ms: int = 2_000
     instance_id: str = ""
+    auto_offset_reset: str = "earliest"
     features: frozenset[str] = frozenset()
     not_driven: frozenset[str] = frozenset()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.case import CLOSE_WITHIN_MS, Case
+from groupspec.conformance.wire.case import CLOSE_WITHIN_MS, RESET, Case, reset_of
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker, NoOccasion
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import names
@@ -119,10 +119,10 @@ class ClientContext:
             retry_backoff_ms=self.case.scenario.retry_backoff_ms,
             auto_commit=self.variant.auto_commit,
             auto_commit_interval_ms=self.variant.auto_commit_interval_ms,
-            auto_offset_reset="earliest",
+            auto_offset_reset="latest" if reset_of(self.variant) == "latest" else "earliest",
             fetch_max_wait_ms=FETCH_MAX_WAIT_MS,
             callback_ms=self.variant.callback_ms,
-            more=dict(self.variant.more),
+            more={name: value for name, value in self.variant.more if name != RESET},
             in_callback=dict(self.variant.in_callback),
             **self.case.scenario.timeouts,
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.case import RESET, Variant, reset_of
+from groupspec.conformance.wire.case_broker import RECORDS_ANEW
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import ErrorRaised, RecordsConsumed
 from groupspec.conformance.wire.scenario_context import ScenarioContext
@@ -112,15 +113,21 @@ def topic_is_not_there(context: ScenarioContext) -> None:
     variants=(
         Variant("between-polls", topic="one", more=LOOKS_OFTEN),
         Variant("batch-in-hand", point="in-hand", topic="one", more=LOOKS_OFTEN),
+        Variant("latest", topic="one", more=(*LOOKS_OFTEN, (RESET, "latest"))),
+        Variant("told-by-fetch", topic="one"),
     ),
     timeout_ms=3_000,
 )
 def topic_recreated(context: ScenarioContext) -> None:
     """The topic is deleted and made anew: another one of that name, with another id, and records before the position.
 
-    The client learns of it by a Fetch, or by its next metadata, and reads the new topic from its beginning, or says
-    that it will not. In the second run a batch of the old topic has arrived that no poll has returned yet.
+    The client learns of it by a Fetch, or by its next metadata, and reads the new topic from where auto.offset.reset
+    says, or says that it will not. In the second run a batch of the old topic has arrived that no poll has returned
+    yet. In the last one no metadata are due: an answer to a Fetch that names the topic by its id is all that tells.
     """
+    latest = reset_of(context.variant) == "latest"
+    if latest:
+        context.broker.have_committed(0)
     context.stable_member()
     if context.variant.point == "in-hand":
         stopped = context.stop_polling(rule="H3")
@@ -133,13 +140,17 @@ def topic_recreated(context: ScenarioContext) -> None:
         context.poll()
     context.broker.append_records()
     context.log.wait(_goes_on, GOES_ON_WITHIN_S, made_anew.at_us)
+    if latest:  # who asked late for the end begins behind these
+        context.broker.append_records()
+        context.log.wait(_goes_on, GOES_ON_WITHIN_S, made_anew.at_us)
     beats_on(context, made_anew)
 
 
 def _goes_on(entry: Entry) -> bool:
-    """It reads from the beginning, or an error comes out: what rule O7 leaves to a client."""
-    event = entry.event
-    begins = isinstance(event, RecordsConsumed) and any(each.min_offset == 0 for each in event.partitions)
+    """It reads from the beginning or the end, or an error comes out: what rule O7 leaves to a client."""
+    event, begins = entry.event, False
+    if isinstance(event, RecordsConsumed):
+        begins = any(each.min_offset == 0 or each.min_offset >= RECORDS_ANEW for each in event.partitions)
     return begins or (isinstance(event, ErrorRaised) and event.call == "poll")
 
 

@@ -8,7 +8,19 @@ from typing import Final
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun, first_round
 from groupspec.conformance.wire.tests.stories_of_leaders import Row
-from groupspec.impl.core.messages import MetadataRequest, MetadataResponse, TopicMetadata, TopicPartition
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    ListedOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    MetadataRequest,
+    MetadataResponse,
+    TopicMetadata,
+    TopicPartition,
+)
 
 TOLD_MS: Final = 1_300
 FIRST: Final = b"1" * 16
@@ -46,6 +58,44 @@ def begins_anew() -> WireRun:
     return story
 
 
+def begins_at_the_end() -> WireRun:
+    """The same with `latest`: its end is asked for."""
+    story = reading()
+    story.settings = replace(story.settings, auto_offset_reset="latest")
+    for number, partition in enumerate(BOTH):
+        asks_for_the_end(story, 1_400 + number, partition, 18)
+        returns(story, 1_500 + 50 * number, partition, 18, 23)
+    story.close(2_000, 100)
+    return story
+
+
+def asks_for_the_end(story: WireRun, at_ms: float, partition: TopicPartition, end: int) -> None:
+    """ListOffsets, with -1."""
+    answer = ListOffsetsResponse({partition: ListedOffset(end)})
+    story.exchange(at_ms, "ListOffsets", ListOffsetsRequest({partition: -1}), answer)
+
+
+def is_told_by_fetch() -> WireRun:
+    """A Fetch finds no topic of its id, and metadata tell which there is."""
+    story = WireRun()
+    metadata(story, 1, FIRST)
+    first_round(story)
+    fetch_of_another(story)
+    metadata(story, TOLD_MS, SECOND)
+    for number, partition in enumerate(BOTH):
+        returns(story, 1_500 + 50 * number, partition, 0, 17)
+    story.close(4_000, 100)
+    return story
+
+
+def fetch_of_another(story: WireRun) -> None:
+    """No topic has the id that is asked for."""
+    answer = FetchResponse({BOTH[0]: FetchedPartition(b"", -1, ErrorCode.UNKNOWN_TOPIC_ID)})
+    story.exchange(
+        TOLD_MS - 100, "Fetch", FetchRequest({BOTH[0]: 6}, 500, 1, 1_000, 1_000), answer, error="UNKNOWN_TOPIC_ID"
+    )
+
+
 def gives_up() -> WireRun:
     """Every poll raises."""
     story = reading()
@@ -73,6 +123,19 @@ def batch_first(story: WireRun) -> None:
     returns(story, 1_450, BOTH[0], 6, 11)
 
 
+def beginning(story: WireRun) -> None:
+    """It reads the new one from its beginning."""
+    nothing(story)
+    returns(story, 1_500, BOTH[0], 0, 17)
+
+
+def asks_nothing(story: WireRun) -> None:
+    """It fetches by the old id for ever."""
+    nothing(story)
+    is_late = [entry.at_us > (TOLD_MS - 50) * 1000 and entry.api == "Metadata" for entry in story.entries]
+    story.entries = [entry for entry, late in zip(story.entries, is_late, strict=True) if not late]
+
+
 def nothing(story: WireRun) -> None:
     """It returns nothing any more."""
     story.entries = [entry for entry in story.entries if not _is_of_the_new(entry.at_us, entry.kind)]
@@ -86,5 +149,8 @@ ROWS: Final[tuple[Row, ...]] = (
     ("O7", "it reads on where it was in the old topic", begins_anew, read_on),
     ("O7", "a batch of the old topic comes first", begins_anew, batch_first),
     ("O7", "nothing of the new topic is returned", begins_anew, nothing),
+    ("O7", "with latest it reads on where it was in the old topic", begins_at_the_end, read_on),
+    ("O7", "with latest the new topic is read from its beginning", begins_at_the_end, beginning),
+    ("O7", "a Fetch finds no topic of its id, and nobody asks which there is", is_told_by_fetch, asks_nothing),
 )
 """Rule, what is wrong, the good run, and how it is spoiled."""
