@@ -58,8 +58,8 @@ class Journal:
         self._said: dict[Hashable, tuple[int, int]] = {}  # when, and how often it was not said since
 
     def say(self, module: str, text: str, level: int = logging.INFO) -> None:
-        """A line."""
-        logging.getLogger(module).log(level, "%s %s", self._who, text)
+        """A line, whatever is said in it by others: what has no picture is shown as Python writes it."""
+        logging.getLogger(module).log(level, "%s", _shown(f"{self._who} {text}"))
 
     def seldom(self, module: str, text: str, now_ms: int, about: Hashable = None, level: int = logging.WARNING) -> None:
         """A line, unless one about the same (by default: the same text) was written not long ago."""
@@ -106,3 +106,10 @@ class Journal:
             self.seldom(module, text, now_ms, about=what, level=known[0])
         else:
             self.say(module, text, known[0])
+
+
+def _shown(text: str) -> str:
+    """Without ends of lines, and without what moves a cursor."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC
@@ -19,9 +21,14 @@ import msgspec
 import pytest
 
 from groupspec.conformance import cli, pytest_plugin
-from groupspec.conformance.commands import doctor, harness
+from groupspec.conformance.broker_kit.campaign import Judged
+from groupspec.conformance.broker_kit.cells import CellVerdict, Shown
+from groupspec.conformance.broker_kit.judging import Breach
+from groupspec.conformance.commands import conform_broker, doctor, harness
 from groupspec.conformance.commands._comparison import lines as compared
 from groupspec.conformance.commands.trace import check
+from groupspec.conformance.differential.history import History, Sent
+from groupspec.conformance.differential.replay import Difference
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.outputs import json_text
 from groupspec.conformance.reports import html, sarif
@@ -40,9 +47,16 @@ from groupspec.conformance.reports.inputs import (
 )
 from groupspec.conformance.reports.matrix_page import matrix_html
 from groupspec.conformance.reports.reproduction_page import write_readmes
+from groupspec.conformance.reports.soak import html as soak_html
 from groupspec.conformance.reports.versions import together
+from groupspec.conformance.stress import report as soak_report
+from groupspec.conformance.stress.judging import Finding
+from groupspec.conformance.stress.judging import Verdict as StressVerdict
 from groupspec.conformance.stress.lanes import Bar, Lane, Mark
 from groupspec.conformance.stress.picture import run_svg
+from groupspec.conformance.stress.plan import draw
+from groupspec.conformance.stress.run import Outcome as StressOutcome
+from groupspec.conformance.stress.timeline import Happening
 from groupspec.conformance.terminal import Steps, Terminal, say_aside
 from groupspec.conformance.tests.hostile_text import HARMLESS, PAYLOADS, in_text, in_workflow, shape
 from groupspec.conformance.traces import findings, why
@@ -70,6 +84,10 @@ from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.scenarios import written_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
+from groupspec.impl.coordinator.context import Caller
+from groupspec.impl.coordinator.settings import Settings as GroupSettings
+from groupspec.impl.core.messages import ErrorCode, HeartbeatRequest, JoinGroupResponse
+from groupspec.impl.journal import Journal
 
 CASE: Final = next(case for case in written_cases() if case.id == "rebalance-eager")
 
@@ -86,13 +104,17 @@ def run(said: str, **changes: object) -> CaseResult:
     said = without_surrogates(said)
     history = stories.eager_rebalance().history()
     first = history.entries[0]
+    asked = next(each for each in history.entries if each.kind == "request")
     error = protocol.ErrorRaised(error=said, message=said, call="poll")
+    configure = {"command": "configure", "bootstrap": "127.0.0.1:9092", "group_id": said}
     spoken = [
+        Entry(first.at_us, "kit", "command", json.dumps(configure)),
         Entry(first.at_us, "client", "error", said, event=error),
         Entry(first.at_us, "client", "startup_complete", said),
         Entry(first.at_us, "kit", "note", said),
         Entry(first.at_us, "wire", "garbage", said),
         replace(first, text=said, error=said),
+        replace(asked, raw=bytes(12)),
     ]
     history = replace(history, entries=[*spoken, *history.entries])
     verdicts = dict(zip(CASE.rules, (Verdict.FAIL, Verdict.DEVIATION, Verdict.INCONCLUSIVE), strict=False))
@@ -215,6 +237,45 @@ def soak(said: str) -> str:
     return run_svg([Lane("all", [[bar]]), Lane(said, [[bar]], marks)], 0, 9_000_000_000, [])
 
 
+def stressed(said: str) -> StressOutcome:
+    """A stress run in which a client raised it, and a finding says it."""
+    found = Finding("hang", "kafka-python-1-2", 1, said)
+    plan = draw(5, ["reference", "kafka-python"], 10_000)
+    trouble = [Happening(1, "lost", "kafka-python-1-2", (2,), text=said), Happening(1, "broker down", text=said)]
+    verdict = StressVerdict([found], {}, {}, 0)
+    return StressOutcome(plan, 0, 1.0, 1, 1.0, verdict, [], {"kafka-python": Counter({said: 3})}, trouble)
+
+
+def soak_page(every: Sequence[str], _: Path) -> str:
+    return "".join(soak_html(stressed(said), said) for said in every)
+
+
+def broker(said: str) -> Judged:
+    """What `conform-broker` finds of a broker that says it in each text of an answer."""
+    sent = Sent(1, 1, HeartbeatRequest(said, 1, said, said), Caller(4, said))
+    answer = JoinGroupResponse(ErrorCode.NONE, 1, said, said, said)
+    breach = Breach((said, said), 1, Difference(1, answer, answer), said, said)
+    shown = Shown(breach, 1, History([sent], {1: answer}), again=True)
+    cells = [CellVerdict((said, said), 1, [shown], Counter({breach.kind: 1}))]
+    return Judged((said, 1), GroupSettings(), cells, 1, 1, 1.0, (said,))
+
+
+def logged(said: str) -> str:
+    """A line of a consumer's, in which a group, a member and a topic have this name."""
+    lines: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = lines.append  # type: ignore[method-assign]
+    logger = logging.getLogger("groupspec.impl.hostile")
+    logger.addHandler(handler)
+    try:
+        journal = Journal(said, said)
+        journal.event(logger.name, 0, "lost", None, (said, 1, said), [f"{said}-0"], {})
+        journal.seldom(logger.name, said, 0)
+    finally:
+        logger.removeHandler(handler)
+    return "\n".join(each.getMessage() for each in lines)
+
+
 def say_twice(steps: Steps, said: str) -> None:
     with steps:
         steps.now(said)
@@ -241,6 +302,7 @@ OUTPUTS: Final[dict[str, tuple[str, Output]]] = {
     "wire.txt": ("text", lambda said, folder, _: in_the_report(said, folder, "wire.txt")),
     "stderr.txt": ("file", lambda said, folder, _: in_the_report(said, folder, "stderr.txt")),
     "reproduction": ("text", lambda said, folder, _: reproduction(said, folder)),
+    "run.json": ("json", lambda said, folder, _: in_the_report(said, folder, "repro/run.json")),
     "player": ("text", lambda said, _, __: f"0.1 ms  {shown(said)}"),
     "compare": (
         "text",
@@ -263,6 +325,9 @@ OUTPUTS: Final[dict[str, tuple[str, Output]]] = {
     "traceback": ("file", lambda said, _, capsys: written(capsys, lambda: say_aside(f"groupspec: {said}"))),
     "progress": ("text", lambda said, _, capsys: written(capsys, lambda: say_twice(Steps(said), said))),
     "soak picture": ("xml", lambda said, _, __: soak(said)),
+    "soak": ("text", lambda said, _, __: told(lambda out: out.lines(*soak_report.lines(stressed(said), said)))),
+    "conform-broker": ("text", lambda said, _, capsys: written(capsys, lambda: conform_broker._show(broker(said)))),
+    "consumer's log": ("log", lambda said, _, __: logged(said)),
 }
 
 """The kind of each, and how it comes about: with the text, a folder, and what catches stdout and stderr."""
@@ -271,9 +336,10 @@ WITHOUT_IT: Final = ("badge",)
 
 
 def wrong_with(kind: str, text: str) -> Iterator[str]:
-    """What no output of this kind may have. No runner reads XML and HTML."""
+    """What no output of this kind may have. No runner reads XML, HTML, and the log of an application."""
     found = in_workflow(text) if kind == "workflow" else in_text(text)
-    yield from (each for each in found if kind not in ("xml", "html") or "order" not in each)
+    allowed = {"xml": ("an order",), "html": ("an order",), "log": ("an order", "a pile")}.get(kind, ())
+    yield from (each for each in found if not each.startswith(allowed))
     text.encode()
 
 
@@ -294,7 +360,7 @@ def test_what_others_say_stays_text(output: str, tmp_path: Path, capsys: pytest.
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("write", [page, matrix])
+@pytest.mark.parametrize("write", [page, matrix, soak_page])
 def test_what_others_say_stays_text_in_a_page(write: Callable[[Sequence[str], Path], str], tmp_path: Path) -> None:
     """All of it in one page: to make one takes a while."""
     as_usual = write([f"{HARMLESS} {number}" for number in range(len(PAYLOADS))], tmp_path)

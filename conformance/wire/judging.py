@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.history import History
+from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import CallbackReturned, ErrorRaised
 from groupspec.conformance.wire.rules import NO_OCCASION, judge
 from groupspec.conformance.wire.verdicts import BREACH, BROKEN, Judgement, Verdict
+from groupspec.impl.network.versions import API_KEYS
 from groupspec.spec.rules import RULES
 
 DISTURBED_MS: Final = 200
@@ -23,6 +26,7 @@ CLEARLY_IN_VAIN: Final = 4
 """What has not come in so many times the longest stall does not come."""
 SCRIPTED: Final = ("the next ", "every ", "the coordinator ", "the broker ", "this ")
 """How the notes begin of what a broker does otherwise than any broker."""
+_AWAITED: Final = re.compile(rf"(?:the next|every) ({'|'.join(API_KEYS)})\b")
 RAISED_AGAIN: Final = 3
 """So often has raised what ends a client that polls on."""
 WORST_FIRST: Final = "J2 S3 O1 O2 P3 D1 D2 H4 J3 K2 M3 L1 L2 P1 P4 H3 H2 H1"
@@ -143,14 +147,30 @@ def own_error(history: History) -> tuple[int, str] | None:
     joined = any(join.told_us < first_us for join in history.answers("JoinGroup", "NONE"))
     usual = ("", "NONE", *(["MEMBER_ID_REQUIRED"] if joined else []))
     before = [entry for entry in history.entries if entry.at_us <= first_us]
-    scripted = any(entry.kind == "note" and entry.text.startswith(SCRIPTED) for entry in before)
     said = any(entry.kind == "response" and entry.error not in usual for entry in before)
     broken_off = any(entry.kind in ("garbage", "unread", "sent_raw") for entry in before)
     raised = any(isinstance(entry.event, CallbackReturned) and entry.event.raised for entry in before)
     went_on = any(returned.at_us > first_us for returned in history.returned)
-    if scripted or said or broken_off or raised or went_on or len(errors) < RAISED_AGAIN <= len(history.polls):
+    if (
+        _was_scripted(before)
+        or said
+        or broken_off
+        or raised
+        or went_on
+        or len(errors) < RAISED_AGAIN <= len(history.polls)
+    ):
         return None
     return first_us, f"the client itself raised {first.said}"
+
+
+def _was_scripted(entries: Sequence[Entry]) -> bool:
+    """Whether the broker had done what no other does; what it was to do with an API's next request, if one came."""
+    for place, entry in enumerate(entries):
+        if entry.kind == "note" and entry.text.startswith(SCRIPTED):
+            awaited = _AWAITED.match(entry.text)
+            if awaited is None or any(e.kind == "request" and e.api == awaited[1] for e in entries[place:]):
+                return True
+    return False
 
 
 def _missed(found: Judgement | None, history: History, outcome: Outcome) -> Judgement:

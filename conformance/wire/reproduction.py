@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from groupspec.conformance.outputs import json_text, write_text
 from groupspec.conformance.wire import play
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.history import GROUP_APIS
@@ -49,7 +50,7 @@ def write_reproduction(result: CaseResult, folder: Path) -> None:
     }
     target = folder / FOLDER
     target.mkdir(exist_ok=True)
-    (target / "run.json").write_text(json.dumps(recorded, indent=1) + "\n", encoding="utf-8")
+    write_text(target / "run.json", json_text(recorded, 1))
     (target / "play.py").write_text(Path(play.__file__).read_text(encoding="utf-8"), encoding="utf-8")
 
 

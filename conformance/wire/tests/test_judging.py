@@ -98,7 +98,7 @@ def test_a_long_message_of_a_client_is_told_as_one_line_that_is_cut_off() -> Non
 @pytest.mark.parametrize(
     "reason",
     [
-        Entry(15_000, "kit", "note", "the next Heartbeat is answered UNKNOWN_MEMBER_ID"),
+        Entry(15_000, "kit", "note", "the next round takes orders-0 away"),
         Entry(15_000, "wire", "response", api="Fetch", error="OFFSET_OUT_OF_RANGE"),
         Entry(15_000, "wire", "note", "this Fetch is never answered", api="Fetch"),
     ],
@@ -107,6 +107,19 @@ def test_a_long_message_of_a_client_is_told_as_one_line_that_is_cut_off() -> Non
 def test_what_a_client_raised_for_something_that_it_was_told_explains_nothing(reason: Entry) -> None:
     run = result_of(spoiled(fails_by_itself, lambda s: s.entries.append(reason)), MISSED)
     assert run.judgements["S3"].verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(("came", "verdict"), [(False, Verdict.INCONCLUSIVE), (True, Verdict.FAIL)])
+def test_what_the_broker_was_to_do_is_a_reason_if_it_came_to_that(came: bool, verdict: Verdict) -> None:
+    """A client that died of its first poll was failed for J2 where a later SyncGroup was to be answered late."""
+
+    def scripted(story: WireRun) -> None:
+        fails_by_itself(story)
+        story.entries.append(Entry(15_000, "kit", "note", "the next Metadata is answered 700 ms late"))
+        if came:
+            story.entries.append(Entry(16_000, "wire", "request", api="Metadata", connection=9))
+
+    assert result_of(spoiled(scripted), MISSED).judgements["S3"].verdict is verdict
 
 
 def test_who_reads_on_after_an_error_was_not_ended_by_it() -> None:
