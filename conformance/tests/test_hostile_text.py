@@ -242,7 +242,7 @@ def stressed(said: str) -> StressOutcome:
     found = Finding("hang", "kafka-python-1-2", 1, said)
     plan = draw(5, ["reference", "kafka-python"], 10_000)
     trouble = [Happening(1, "lost", "kafka-python-1-2", (2,), text=said), Happening(1, "broker down", text=said)]
-    verdict = StressVerdict([found], {}, {}, 0)
+    verdict = StressVerdict((found,), {}, {}, 0)
     return StressOutcome(plan, 0, 1.0, 1, 1.0, verdict, [], {"kafka-python": Counter({said: 3})}, trouble)
 
 
@@ -262,9 +262,8 @@ def broker(said: str) -> Judged:
 
 def logged(said: str) -> str:
     """A line of a consumer's, in which a group, a member and a topic have this name."""
-    lines: list[logging.LogRecord] = []
-    handler = logging.Handler()
-    handler.emit = lines.append  # type: ignore[method-assign]
+    out = io.StringIO()
+    handler = logging.StreamHandler(out)
     logger = logging.getLogger("groupspec.impl.hostile")
     logger.addHandler(handler)
     try:
@@ -273,7 +272,7 @@ def logged(said: str) -> str:
         journal.seldom(logger.name, said, 0)
     finally:
         logger.removeHandler(handler)
-    return "\n".join(each.getMessage() for each in lines)
+    return out.getvalue()
 
 
 def say_twice(steps: Steps, said: str) -> None:

@@ -79,6 +79,11 @@ class CaseResult:
     again: str = ""
 
     @property
+    def known_as(self) -> str:
+        """The client's name: of one that the kit brings, the kit's; of another, what its harness says."""
+        return self.client_name if self.client.name.startswith("cmd:") and self.client_name else self.client.name
+
+    @property
     def entries(self) -> Sequence[Entry]:
         """The log."""
         return self.history.entries

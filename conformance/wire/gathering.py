@@ -40,7 +40,7 @@ def client_result(client: Client, cases: Sequence[Case], runs: Runs, rules: froz
     every = [each for done in by_case.values() for each in done]
     named = next((each.run for each in every if each.run.client_name), None)
     version = named.client_version if named is not None else ""
-    name = named.client_name if named is not None and client.name.startswith("cmd:") else client.name
+    name = named.known_as if named is not None else client.name
     return ClientResult(client, name, version, rows, list(_crashes(every)))
 
 
@@ -51,7 +51,7 @@ def _rows(
         combined = combine([each.run.judgements[rule] for each in done])
         verdict, at_us = combined.judgement.verdict.value, combined.judgement.at_us
         shown = done[combined.place]
-        entry = explanation(client.name, shown.run.client_version, rule, case.id, verdict)
+        entry = explanation(shown.run.known_as, shown.run.client_version, rule, case.id, verdict)
         yield Row(
             case=case,
             rule=rule,

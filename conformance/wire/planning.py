@@ -102,7 +102,7 @@ def _is_broken(rule: str, done: Sequence[CaseResult]) -> bool:
     if Verdict.PASS in seen or not seen & {*BROKEN}:
         return False
     run = next(each for each in done if each.judgements[rule].verdict in BROKEN)
-    known = explanation(run.client.name, run.client_version, rule, run.case.id, run.judgements[rule].verdict.value)
+    known = explanation(run.known_as, run.client_version, rule, run.case.id, run.judgements[rule].verdict.value)
     return known is None or not known.flaps
 
 

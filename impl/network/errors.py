@@ -37,6 +37,10 @@ class MalformedMessage(CodecError):
     """A message that contradicts its own schema: cut off, too long, or with a value that its field can't have."""
 
 
+class CorruptBatch(CodecError):
+    """Records that contradict themselves, of whichever format: a length, a checksum, what is packed."""
+
+
 class UnknownErrorCode(MalformedMessage):
     """An answer with an error code that no version of the protocol has. Its header was fine."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.impl.network.compression import unpacked
+from groupspec.impl.network.errors import CorruptBatch
 
 _START: Final = struct.Struct(">qi4xbb")  # offset, length of what follows, (checksum), format, attributes
 _LENGTH_AT: Final = 12
@@ -25,10 +26,6 @@ _NO_TIMESTAMP: Final = -1
 _CODEC: Final = 7
 _LZ4: Final = 3
 _TIME_OF_APPENDING: Final = 8
-
-
-class CorruptMessage(ValueError):
-    """A message that contradicts itself."""
 
 
 @dataclass(slots=True)
@@ -44,7 +41,7 @@ class OldRecord:
 
 
 def old_records(data: bytes) -> Iterator[OldRecord]:
-    """The records of this one message. Raises CorruptMessage, struct.error, and what the codecs raise."""
+    """The records of this one message. Raises CorruptBatch, struct.error, and what the codecs raise."""
     magic = data[_LENGTH_AT + 4]
     outer = _message(data, magic)
     codec = outer.attributes & _CODEC
@@ -52,9 +49,9 @@ def old_records(data: bytes) -> Iterator[OldRecord]:
         yield outer
         return
     if outer.value is None:
-        raise CorruptMessage("it says that it is packed, and holds nothing")
+        raise CorruptBatch("it says that it is packed, and holds nothing")
     if magic == 0 and codec == _LZ4:
-        raise CorruptMessage("format 0 has no LZ4 (KAFKA-3160)")
+        raise CorruptBatch("format 0 has no LZ4 (KAFKA-3160)")
     inner = list(_messages(unpacked(codec, outer.value), magic))
     # Format 1 numbers them from 0, and the message around them has the last one's offset (KIP-31). A producer's has 0.
     base = max(0, outer.offset - inner[-1].offset) if inner and magic > 0 else 0
@@ -70,9 +67,9 @@ def _messages(data: bytes, magic: int) -> Iterator[OldRecord]:
         _, length, format_, attributes = _START.unpack_from(data, at)
         end = at + _LENGTH_AT + length
         if not at + _BODY_AT[magic] + 2 * _SIZE.size <= end <= len(data):
-            raise CorruptMessage(f"a message in it says that it has {length} bytes; {len(data) - at} are left")
+            raise CorruptBatch(f"a message in it says that it has {length} bytes; {len(data) - at} are left")
         if format_ != magic or attributes & _CODEC:
-            raise CorruptMessage(f"a message in it is packed itself, or of format {format_}, and it of {magic}")
+            raise CorruptBatch(f"a message in it is packed itself, or of format {format_}, and it of {magic}")
         yield _message(data[at:end], magic)
         at = end
 
@@ -94,5 +91,5 @@ def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
     if size == -1:
         return None, at
     if not 0 <= size <= len(data) - at:
-        raise CorruptMessage(f"it has a field of {size} bytes, and {len(data) - at} bytes are left")
+        raise CorruptBatch(f"it has a field of {size} bytes, and {len(data) - at} bytes are left")
     return data[at : at + size], at + size

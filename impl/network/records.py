@@ -19,6 +19,7 @@ from crc32c import crc32c
 from groupspec.impl.core.errors import UnreadableRecordsError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.network.compression import unpacked
+from groupspec.impl.network.errors import CorruptBatch
 from groupspec.impl.network.old_records import old_records
 from groupspec.impl.records import ConsumerRecord, Decoded
 
@@ -45,10 +46,6 @@ _OLD_CHECKSUM: Final = struct.Struct(">12xI")  # before format 2; over all that 
 _BEHIND: Final = bytes(16)
 """aiokafka reads a number without asking where the bytes end: as much as it may then read."""
 _SMALLEST_BATCH: Final = 26  # a message of format 0 without key and value
-
-
-class CorruptBatch(Exception):
-    """A batch that contradicts itself."""
 
 
 @dataclass(frozen=True, slots=True)

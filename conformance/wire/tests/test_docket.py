@@ -28,6 +28,7 @@ from groupspec.conformance.wire.docket_page import PAGE, clients_markdown, clien
 from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.live_cases import LIVE_CASES
+from groupspec.conformance.wire.planning import unsure_of
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.scenarios import FULL, SCENARIOS, all_cases, written_cases
@@ -124,6 +125,17 @@ def test_what_the_docket_knows_to_flap_is_not_certain_however_often_it_is_broken
     combined = next(row.combined for row in result.rows if row.rule == "M6")
     assert (combined.certain, combined.flaps) == (certain, not certain)
     assert combined.how_sure == ("5 of 5 runs" if certain else "5 of 5 runs, flaps")
+
+
+@pytest.mark.parametrize(("says", "known"), [("kafka-python", True), ("mine", False)])
+def test_an_author_s_own_harness_says_which_client_it_drives(says: str, known: bool) -> None:
+    case = next(each for each in written_cases() if each.id == "rebalance-eager")
+    judgements = dict.fromkeys(case.rules, Judgement(Verdict.PASS, "kept")) | {"S3": Judgement(Verdict.FAIL, "never")}
+    client, history = Client("cmd:python mine.py", ("true",)), stories.eager_rebalance().history()
+    run = CaseResult(client, case, says, "3.0.12", history, Outcome(), judgements, 2.0)
+    [result] = judged_again([run]).clients
+    assert [row.rule for row in result.rows if row.docket] == (["S3"] if known else [])
+    assert ("S3" in unsure_of([run], frozenset(RULES))) is not known  # it flaps: no further run makes it certain
 
 
 @pytest.mark.parametrize(
