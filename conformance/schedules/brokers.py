@@ -1,4 +1,4 @@
-"""Brokers that are slow, silent or not yet sure who leads: further events of scenarios, drawn as in `further`."""
+"""Brokers that are slow, silent or not yet sure who leads, or of other releases: further events, as in `further`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,26 @@ from dataclasses import replace
 from random import Random
 from typing import Final
 
+from groupspec.conformance.encoded import LATER, NEWEST, Brokers, spoken
 from groupspec.conformance.schedules.answers import NEVER, OF_THE_CLUSTER, SLOW
 from groupspec.conformance.schedules.drawing import LATENCIES_MS
 from groupspec.conformance.schedules.scenario import ASKS_LOG, ASKS_TOPICS, LATENCY_MS, SEEKS, Scenario
 
 EVERYWHERE: Final = (0, 1, 2)
 """Partitions of which nothing is committed, so that all leaders are asked where they begin."""
+
+WITH_BROKERS_OF_THEIR_OWN: Final = (13, 17)
+"""Of each twenty seeds those whose runs have such a network: the others stay as they were."""
+
+THROTTLED: Final = ("Heartbeat", "JoinGroup", "SyncGroup", "OffsetCommit", "OffsetFetch", "Fetch", "Metadata")
+THROTTLES_MS: Final = (0, 0, 100, 700, 2_500)
+CLOSES_MS: Final = (0, 0, 2_500, 4_000, 8_000)
+WITH_INSTANCE_IDS: Final = "2.3"
+WITH_EPOCHS: Final = "2.4"
+"""With the first leader epochs in Metadata that Java trusts (MetadataResponse.hasReliableLeaderEpochs)."""
+
+WITHOUT_DIVISION: Final = "3.4"
+"""From then on JoinGroup says that what was divided stands (KIP-814)."""
 
 
 def of_slow_brokers(drawn: Scenario, random: Random) -> Scenario:
@@ -55,3 +69,25 @@ def _waiting(drawn: Scenario, random: Random) -> Scenario:
 def _also(drawn: Scenario, answers: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """The drawn answers, and these of what nothing is drawn of."""
     return drawn.answers | {api: errors for api, errors in answers.items() if not drawn.answers.get(api)}
+
+
+def of_brokers(drawn: Scenario, random: Random) -> Brokers:
+    """Brokers in which the events of this scenario can happen."""
+    releases = [*spoken()]
+    oldest = releases[0]
+    if drawn.static:
+        oldest = WITH_INSTANCE_IDS
+    if drawn.elects_ms:
+        oldest = WITH_EPOCHS
+    if drawn.returns:
+        oldest = WITHOUT_DIVISION
+    if drawn.remakes:
+        oldest = NEWEST  # the others name topics in commits, whose second incarnation takes those of the first
+    possible = releases[releases.index(oldest) :]
+    apis = random.sample(THROTTLED, random.choice((0, 1, 2)))
+    return Brokers(
+        tuple(random.choice((*possible, LATER)) for _ in range(random.choice((1, 1, 2, 3)))),
+        {api: tuple(random.choice(THROTTLES_MS) for _ in range(random.randint(1, 4))) for api in sorted(apis)},
+        # Two askers in one member, each with a backoff of its own, cannot be told from one that does not wait.
+        random.choice(CLOSES_MS) if not drawn.all_calls & {*ASKS_TOPICS, *ASKS_LOG} else 0,
+    )

@@ -9,6 +9,7 @@ from typing import Final
 
 from groupspec.conformance.garbage import no_garbage_collection, one_by_one
 from groupspec.conformance.schedules.application import Application
+from groupspec.conformance.schedules.encoded import EncodedTransport
 from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder
@@ -81,8 +82,10 @@ def play(scenario: Scenario, design: Design = "background") -> Callable[[Schedul
 def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None:
     runtime.timers_race = scenario.timers_race
     requests = Requests(scenario, at_once=design == "background")
-    transport = RacingTransport(runtime, requests, scenario.breaks)
+    transport = _transport(runtime, scenario, requests)
     group = RacingGroup(runtime, scenario, transport)
+    if isinstance(transport, EncodedTransport):
+        transport.holds_back = group.holds_back
     application = Application(runtime, scenario, group, transport, requests)
     consumer = Consumer(
         runtime=runtime,
@@ -119,6 +122,12 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
     assert design not in runtime.alive(), f"close() has left its thread behind (rule L4); {runtime.report()}"
     seconds = 1 + (runtime.now_ms() - began_ms) / 1_000
     assert group.requests <= MAX_REQUESTS_PER_S * seconds, f"{group.requests} requests in {seconds:.0f} s"
+
+
+def _transport(runtime: ScheduledRuntime, scenario: Scenario, requests: Requests) -> RacingTransport:
+    if scenario.brokers is None:
+        return RacingTransport(runtime, requests, scenario.breaks)
+    return EncodedTransport(runtime, requests, scenario.breaks, scenario.brokers)
 
 
 def _later(runtime: ScheduledRuntime, wait_ms: int, act: Callable[[], None]) -> None:

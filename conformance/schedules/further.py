@@ -13,7 +13,7 @@ from typing import Final
 
 from groupspec.conformance.schedules import drawing
 from groupspec.conformance.schedules.answers import CLOSINGS, CUT, MOVED, SLOW
-from groupspec.conformance.schedules.brokers import of_slow_brokers
+from groupspec.conformance.schedules.brokers import WITH_BROKERS_OF_THEIR_OWN, of_brokers, of_slow_brokers
 from groupspec.conformance.schedules.drawing import IN_CALLBACKS, MORE_IN_CALLBACKS
 from groupspec.conformance.schedules.meanwhile import of_a_call_meanwhile, of_a_rare_meeting
 from groupspec.conformance.schedules.passing import of_what_passes
@@ -64,7 +64,10 @@ def draw(seed: int) -> Scenario:
         drawn = _inside(drawn, random)
     drawn = of_a_rare_meeting(drawn, Random(f"meetings {seed}"))
     drawn = of_slow_brokers(drawn, Random(f"brokers {seed}"))
-    return of_what_passes(drawn, Random(f"passing {seed}"))
+    drawn = of_what_passes(drawn, Random(f"passing {seed}"))
+    if seed % 20 in WITH_BROKERS_OF_THEIR_OWN:
+        drawn = replace(drawn, brokers=of_brokers(drawn, Random(f"releases {seed}")))
+    return drawn
 
 
 def _asking(drawn: Scenario, random: Random) -> Scenario:

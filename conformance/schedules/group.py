@@ -158,6 +158,10 @@ class RacingGroup:
         code = ErrorCode.DISCONNECTED if error in (CUT, LOST) else ErrorCode[error]
         return self._named(self._coordinator.answer(sent.request, code))
 
+    def holds_back(self, from_ms: int, until_ms: int) -> None:
+        """The member was told to send nothing meanwhile."""
+        self._slow_ms.append((from_ms, until_ms))
+
     def idle_ms(self, since_ms: int) -> int:
         """For how long since then no broker has been slow, answers in between apart. Is not known while timers race."""
         at_ms, gaps_ms = since_ms, []
@@ -258,6 +262,8 @@ class RacingGroup:
 
     def may_fail(self) -> bool:
         """Whether an answer is still to come that keeps a commit from its outcome."""
+        if self._scenario.connections_end:
+            return True
         return any(set(errors) - {""} for api, errors in self._answers.items() if api not in WITHOUT_COMMITS)
 
     def last_sent(self) -> int:

@@ -95,9 +95,7 @@ class RacingTransport(MemoryTransport):
         with self._news:
             self.sent.append(request)
             self._waiting[request.request_id] = Waiting(request, now_ms + request.timeout_ms)
-        if request.node not in self._arrived:
-            self._connect(request.node)
-        self._arrived[request.node].put(request)
+        self._goes_out(request, now_ms)
 
     def close(self, timeout_ms: int) -> None:
         """See Transport. The connections end."""
@@ -108,6 +106,15 @@ class RacingTransport(MemoryTransport):
         """At the end, when the connections that would have told it may be gone. Raises AssertionError."""
         if self._broken is not None:
             raise self._broken
+
+    def _goes_out(self, request: SendRequest, now_ms: int) -> None:
+        """It reaches its broker."""
+        self._arrives(request)
+
+    def _arrives(self, request: SendRequest) -> None:
+        if request.node not in self._arrived:
+            self._connect(request.node)
+        self._arrived[request.node].put(request)
 
     def _ends_by(self, wrong: AssertionError) -> None:
         self._broken = wrong
@@ -125,6 +132,22 @@ class RacingTransport(MemoryTransport):
         """Answer what comes over one connection, in its order, but for what the member has given up before."""
         while isinstance(request := arrived.get(None), SendRequest) and not self.closed:
             self.expect_whole()
-            if request.request_id in self._waiting and (response := self.serve(request)) is not None:
-                self.answer(request.request_id, response)
+            request = self._first(request)
+            if self._waits_for(request):
+                response = self.serve(request)
+                if response is not None:
+                    self.answer(request.request_id, response)
+                else:
+                    self._is_silent(request)
         self.expect_whole()
+
+    def _first(self, request: SendRequest) -> SendRequest:
+        """Which one comes next over the connection as this one has arrived."""
+        return request
+
+    def _waits_for(self, request: SendRequest) -> bool:
+        """Whether the member does, so that its broker looks at it."""
+        return request.request_id in self._waiting
+
+    def _is_silent(self, request: SendRequest) -> None:
+        """It gets no answer."""

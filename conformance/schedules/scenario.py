@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from groupspec.conformance.encoded import Brokers
 from groupspec.conformance.schedules.answers import NO_FAULTS, SLOW, WITHOUT_COMMITS
 from groupspec.impl.core.messages import TopicPartition
 
@@ -119,6 +120,8 @@ class Scenario:
         moves_ms: When all partitions get other leaders of the same epoch, or of none, with the same logs; 0: never.
         sets_limits: Whether the application limits the time of its calls; else the consumer's own limits hold.
         at_close: API -> errors of the next answers as of the moment when the consumer is being closed.
+        brokers: Of which releases they are, whom they throttle, and when they close connections; None: messages are
+            handed over as they are, to brokers that speak whatever the member does.
         others_at: With the first good answer to which request the other threads begin instead; "": they do not.
     """
 
@@ -164,6 +167,7 @@ class Scenario:
     elects_again_ms: int = 0
     moves_ms: int = 0
     sets_limits: bool = True
+    brokers: Brokers | None = None
 
     @property
     def subscription(self) -> Wanted:
@@ -246,12 +250,19 @@ class Scenario:
     def has_faults(self) -> bool:
         """Whether anything fails, rebalances apart."""
         faults = any(set(errors) - NO_FAULTS for errors in self.answers.values())
-        return bool(self.breaks or self.topics_vanish) or faults
+        return bool(self.breaks or self.topics_vanish or self.connections_end) or faults
+
+    @property
+    def connections_end(self) -> bool:
+        """Whether brokers close connections of which the member still sends something there."""
+        return self.brokers is not None and self.brokers.closes_ms > 0
 
     @property
     def slow_answers(self) -> int:
-        """How many answers take longer than the latency."""
-        return sum(error.startswith(SLOW) for errors in self.answers.values() for error in errors)
+        """How many answers take longer than the latency, or tell the member to hold back."""
+        held = self.brokers.throttles if self.brokers is not None else {}
+        slow = sum(error.startswith(SLOW) for errors in self.answers.values() for error in errors)
+        return slow + sum(ms > 0 for some in held.values() for ms in some)
 
     @property
     def is_calm(self) -> bool:
@@ -265,6 +276,7 @@ class Scenario:
         reading = ("Fetch", "ListOffsets", "Metadata", "OffsetCommit")  # which a revocation waits for
         before_commits = ("Heartbeat", "OffsetFetch") if self.auto_commit else ()  # over the same connection
         slow = any(SLOW in self.answers.get(api, ()) for api in (*reading, *before_commits))
+        slow |= self.brokers is not None and bool(self.brokers.throttles)
         moves = self.elects_ms > 0 or self.moves_ms > 0
         return not (self.has_faults or slow or moves or self.timers_race or self.is_closed_by_others)
 
@@ -273,7 +285,8 @@ class Scenario:
         """Whether anything may keep a commit from its outcome."""
         refused = set(self.answers.get("OffsetCommit", ())) - {"", SLOW}
         others = (errors for api, errors in self.answers.items() if api not in WITHOUT_COMMITS)
-        return bool(refused or self.breaks) or any(set(errors) - NO_FAULTS for errors in others)
+        ends = self.breaks or self.connections_end
+        return bool(refused or ends) or any(set(errors) - NO_FAULTS for errors in others)
 
     @property
     def is_closed_by_others(self) -> bool:
@@ -309,6 +322,7 @@ class Scenario:
                 f"{start}, shares {list(self.shares)}, at most {self.at_most} records a poll, {records}{elects}",
                 f"answers take {self.latency_ms} ms, polls {self.poll_ms} ms",
                 f"answers: {_told(self.answers) or 'no errors'}; not to be sent: {dict(self.breaks) or 'none'}",
+                *([str(self.brokers)] if self.brokers is not None else ()),
                 f"calls: {', '.join(self.calls)}; in callbacks: {callbacks}",
                 f"other threads: {others or 'none'}; timers {'race' if self.timers_race else 'wait'}",
                 f"at the end{', which is early' * self.ends_early}: {', '.join((*self.last_calls, self.ending))}"

@@ -141,7 +141,9 @@ _ADVICE: dict[ErrorCode, str] = {
         "and subscribe() anew, which takes the id back"
     ),
     ErrorCode.GROUP_MAX_SIZE_REACHED: "raise the broker's group.max.size or start fewer members",
-    ErrorCode.UNSUPPORTED_VERSION: "the broker is too old for static membership: unset group_instance_id",
+    ErrorCode.UNSUPPORTED_VERSION: (
+        "the broker speaks no version in which that can be said; one before 2.3 knows no group_instance_id: unset it"
+    ),
     ErrorCode.INVALID_GROUP_ID: "set a group_id that is not empty",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "grant READ on the group",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "grant READ on the topic",

@@ -94,6 +94,10 @@ def _read_internal(struct: Struct, context: Context) -> bool:
     return bool(struct.get("is_internal", False))
 
 
+def _is_internal(topic: messages.TopicMetadata, context: Context) -> bool:
+    return topic.is_internal or topic.topic in INTERNAL_TOPICS
+
+
 def _replicas(partition: messages.PartitionMetadata, context: Context) -> object:
     return [partition.leader] if partition.leader >= 0 else []
 
@@ -289,7 +293,7 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
                 record(
                     messages.TopicMetadata,
                     Field("topic_id", "topic_id", _read_topic_id, lambda topic, context: UUID(bytes=topic.topic_id)),
-                    Field("is_internal", "is_internal", _read_internal, lambda t, context: t.topic in INTERNAL_TOPICS),
+                    Field("is_internal", "is_internal", _read_internal, _is_internal),
                     records(
                         "partitions",
                         record(

@@ -1,27 +1,16 @@
-"""Older brokers: a case for each release of Apache Kafka in `brokers.toml`, whose requests end at older versions."""
+"""Older brokers: a case for each release of Apache Kafka in `releases.toml`, whose requests end at older versions."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.releases import releases
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.log import is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 
-FILE: Final = Path(__file__).with_name("brokers.toml")
 JOINS_WITHIN_S: Final = 6.0
-
-
-def releases() -> Iterator[tuple[str, dict[str, int]]]:
-    """Each release with the highest version of each request."""
-    caps: dict[str, int] = {}
-    for release, changed in tomllib.loads(FILE.read_text(encoding="utf-8")).items():
-        caps = caps | changed
-        yield release, caps
 
 
 @scenario(
