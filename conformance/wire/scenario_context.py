@@ -295,7 +295,7 @@ class ClientContext:
 
     def wait_for_request(self, api: str, *, within_ms: int, since: Entry) -> Entry | None:
         """The next request of this API, or None."""
-        return self.log.wait(is_request(api), within_ms / 1000, since.at_us)
+        return self.log.wait(is_request(api), within_ms / 1000, since.at_us + 1)
 
     def watch_for_request(self, api: str, *, ms: int, since: Entry | None = None) -> None:
         """Give a request that must not come the time to come; the rules see it in the log."""

@@ -19,8 +19,8 @@ ASKED = Entry(100, "wire", "request", api="OffsetCommit")
 REFUSED = Entry(400, "wire", "response", api="OffsetCommit", error="GROUP_AUTHORIZATION_FAILED")
 
 
-def joined_at(*at_us: int) -> Entry:
-    """What the scenario takes for the JoinGroup, of a client that sends one at each of these times, and then ends."""
+def told_of(*at_us: int) -> ScenarioContext:
+    """Of a client that sends a JoinGroup at each of these times, and then ends."""
     log = Log()
     joins = [Entry(each, "wire", "request", api="JoinGroup") for each in at_us]
     for entry in sorted([ASKED, REFUSED, *joins], key=lambda entry: entry.at_us):
@@ -28,7 +28,12 @@ def joined_at(*at_us: int) -> Entry:
     log.end("the client's process ended")
     case = next(each for each in written_cases() if each.id == "commit-before-the-round-fails")
     broker = cast("CaseBroker", SimpleNamespace(bootstrap="127.0.0.1:9092"))
-    return joins_though_refused(ScenarioContext(case, broker, cast("HarnessProcess", None), log), SINCE)
+    return ScenarioContext(case, broker, cast("HarnessProcess", None), log)
+
+
+def joined_at(*at_us: int) -> Entry:
+    """What the scenario takes for the JoinGroup of such a client."""
+    return joins_though_refused(told_of(*at_us), SINCE)
 
 
 @pytest.mark.parametrize("at_us", [101, 500], ids=["with the commit", "after its refusal"])
@@ -41,3 +46,11 @@ def test_M3_who_does_not_join_though_its_commit_is_refused_is_found(at_us: tuple
     with pytest.raises(Missed) as missed:
         joined_at(*at_us)
     assert missed.value.rule == "M3"
+
+
+def test_the_next_request_is_not_the_one_since_which_it_is_awaited() -> None:
+    first = Entry(101, "wire", "request", api="JoinGroup")
+    assert told_of(101).wait_for_request("JoinGroup", within_ms=1_000, since=first) is None
+    again = told_of(101, 500).wait_for_request("JoinGroup", within_ms=1_000, since=first)
+    assert again is not None
+    assert again.at_us == 500
