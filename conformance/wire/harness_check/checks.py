@@ -440,7 +440,8 @@ def a_failed_commit_is_told(sessions: Sessions) -> Iterator[str]:
 def unsubscribe_gives_up(sessions: Sessions) -> Iterator[str]:
     """Unsubscribe is done when the listener has returned, and nothing of the topic is read after it."""
     session = _offered(sessions, "unsubscribe")
-    if "unsubscribed" not in session.sent:
+    done_us = next((e.at_us for e in session.came if is_done(protocol.Unsubscribe())(e)), None)
+    if done_us is None or "unsubscribed" not in session.sent:
         yield NOT_SO_FAR + _stderr(session)
         return
     read = session.events(protocol.RecordsConsumed)
@@ -449,7 +450,6 @@ def unsubscribe_gives_up(sessions: Sessions) -> Iterator[str]:
         raise NoOccasion("nothing had been read before unsubscribe")
     if late:
         yield f"records came after unsubscribe was done: {late[0].text[:200]}"
-    done_us = next(e.at_us for e in session.came if is_done(protocol.Unsubscribe())(e))
     for begun, ended in pairwise(session.events(protocol.CallbackStarted, protocol.CallbackReturned)):
         takes = isinstance(begun.event, protocol.PartitionsRevoked | protocol.PartitionsLost) and begun.event.partitions
         if takes and done_us < ended.at_us < session.sent["close is sent"]:

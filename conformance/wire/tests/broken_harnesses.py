@@ -211,5 +211,11 @@ BROKEN: Final = (
         "unsubscribe",
         "partitions_revoked returned after unsubscribe was done",
     ),
+    Broken(
+        "it ends in unsubscribe",
+        "def unsubscribe(self):\n    import os\n    os._exit(3)",
+        "unsubscribe",
+        "the run ended before that",
+    ),
     Broken("wakeup ignored", "def wakeup(self):\n    pass", "wakeup", "and 0 calls were woken"),
 )
