@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final
+
+from msgspec import structs
 
 from groupspec.conformance.simulation.logs import Logs
 from groupspec.conformance.simulation.loop import Event, Loop
 from groupspec.conformance.simulation.plan import GROUP, NODES, TOPICS, Plan
 from groupspec.impl.broker.coordinators import Coordinators
-from groupspec.impl.coordinator.context import Caller, Handle
+from groupspec.impl.coordinator.context import Caller, GroupRequest, Handle
 from groupspec.impl.coordinator.group import GroupState
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core import messages
@@ -37,7 +40,7 @@ class Cluster:
         self._loop = loop
         self.logs = Logs(loop, plan)
         settings = Settings(initial_rebalance_delay_ms=plan.initial_delay_ms, offsets_partitions=1)
-        self.coordinators = Coordinators(NODES, settings, lambda topic: self.logs.partitions.get(topic, 0))
+        self.coordinators = Coordinators(NODES, settings, self.logs.count)
         self.coordinator = 1
         self.down: set[int] = set()
         self.undone: set[int] = set()
@@ -45,6 +48,7 @@ class Cluster:
         self._ids_before: dict[str, str] = {}
         self._generation_before = 0
         self._forgotten: set[str] = set()
+        self._deleted: set[str] = set()  # topics of which the group's offsets are there still
         self._named = 1  # by lookups
         self._timer: Event | None = None
         self._waiting: dict[Handle, Reply] = {}
@@ -77,10 +81,22 @@ class Cluster:
         self.coordinator = node
         self._loading = self._loop.after(load_ms, self._moved)
 
+    def delete_topic(self, topic: str) -> None:
+        """The topic is deleted, and with it what the group has committed of it."""
+        self.logs.delete(topic)
+        self._deleted.add(topic)
+        if not self.is_moving:
+            self._forget_deleted()
+
+    def _forget_deleted(self) -> None:
+        while self._deleted:
+            self._reply(self.coordinators.delete_topic(self._deleted.pop(), self._loop.now_ms))
+
     def _moved(self) -> None:
         self._loading = None
         self._named = self.coordinator
         self._reply(self.coordinators.end_move(self._loop.now_ms))
+        self._forget_deleted()
         self.undone |= set(range(self._generation() + 1, self._generation_before + 1))
         ids = self._static_ids()
         self._forgotten |= {i for i, member_id in self._ids_before.items() if ids.get(i, member_id) != member_id}
@@ -118,18 +134,39 @@ class Cluster:
             case messages.FindCoordinatorRequest():
                 reply(self._found())
             case messages.ListOffsetsRequest(timestamps):
-                reply(messages.ListOffsetsResponse({p: messages.ListedOffset(0) for p in timestamps}))
+                errors = {p: self.logs.topic_error(p.topic, {}) for p in timestamps}
+                reply(messages.ListOffsetsResponse({p: messages.ListedOffset(0, e) for p, e in errors.items()}))
             case messages.FetchRequest():
                 self.logs.fetch(request, reply)
             case messages.OffsetForLeaderEpochRequest():
                 reply(self.logs.epoch_ends(request))
             case messages.ApiVersionsRequest():
                 raise AssertionError("the core asks for no versions")
+            case messages.OffsetCommitRequest(offsets=offsets, topic_ids=ids) if gone := self._gone(offsets, ids):
+                errors = dict.fromkeys(gone, ErrorCode.UNKNOWN_TOPIC_ID)
+                left = {p: offset for p, offset in offsets.items() if p not in gone}
+                if left:
+                    self._ask(
+                        structs.replace(request, offsets=left), node, client_id, partial(_with_errors, errors, reply)
+                    )
+                else:
+                    reply(messages.OffsetCommitResponse(errors))
+            case messages.OffsetFetchRequest(partitions=wanted, topic_ids=ids) if self._gone(wanted, ids):
+                error = messages.FetchedOffset(-1, error=ErrorCode.UNKNOWN_TOPIC_ID)
+                reply(messages.OffsetFetchResponse(dict.fromkeys(wanted, error)))
             case _:
-                handle, self._next_handle = self._next_handle, self._next_handle + 1
-                self._waiting[handle] = reply
-                caller = Caller(VERSION, client_id)
-                self._reply(self.coordinators.ask(handle, request, node, caller, self._loop.now_ms))
+                self._ask(request, node, client_id, reply)
+
+    def _gone(self, partitions: Iterable[TopicPartition], topic_ids: Mapping[str, bytes]) -> list[TopicPartition]:
+        """Those of topics that are no more, by the ids that a request has for them."""
+        refused = ErrorCode.UNKNOWN_TOPIC_ID
+        return [p for p in partitions if self.logs.topic_error(p.topic, topic_ids) is refused]
+
+    def _ask(self, request: GroupRequest, node: int, client_id: str, reply: Reply) -> None:
+        handle, self._next_handle = self._next_handle, self._next_handle + 1
+        self._waiting[handle] = reply
+        caller = Caller(VERSION, client_id)
+        self._reply(self.coordinators.ask(handle, request, node, caller, self._loop.now_ms))
 
     def _reply(self, answers: object) -> None:
         assert isinstance(answers, dict)
@@ -156,6 +193,8 @@ class Cluster:
         return tuple(broker for broker in BROKERS if broker.node_id not in self.down)
 
     def _topic(self, topic: str) -> messages.TopicMetadata:
+        if error := self.logs.topic_error(topic, {}):
+            return messages.TopicMetadata(topic, (), error)
         leader, epochs = self._leader(), self.logs.epochs
         return messages.TopicMetadata(
             topic,
@@ -163,8 +202,15 @@ class Cluster:
                 messages.PartitionMetadata(partition.partition, leader, leader_epoch=epochs[partition])
                 for partition in self.logs.all_partitions([topic])
             ),
+            topic_id=self.logs.topic_id(topic),
         )
 
     def _leader(self) -> int:
         """The node that leads all partitions: the last one that runs. So a member has one fetch under way."""
         return self._brokers()[-1].node_id
+
+
+def _with_errors(errors: Mapping[TopicPartition, ErrorCode], reply: Reply, response: Response) -> None:
+    """A commit is answered, of which some partitions were refused before."""
+    assert isinstance(response, messages.OffsetCommitResponse)
+    reply(structs.replace(response, errors={**response.errors, **errors}))

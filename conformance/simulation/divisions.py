@@ -27,13 +27,16 @@ class Divisions:
         claims = [decode_subscription(one.metadata) for one in joined if one.group_instance_id in instance_ids]
         return {partition for claim in claims for partition in claim.owned}
 
-    def divides(self, request: SyncGroupRequest) -> None:
-        """A leader's SyncGroup. Raises Broken if that is not what its assignor promises."""
+    def divides(self, request: SyncGroupRequest, unknown: Collection[str]) -> None:
+        """A leader's SyncGroup. Raises Broken if that is not what its assignor promises.
+
+        `unknown`: topics of which the leader may know no partition, since they have been away.
+        """
         joined = self._rounds.get((request.member_id, request.generation))
         if joined is None or not request.assignments:
             return
         claims = {member.member_id: decode_subscription(member.metadata) for member in joined.members}
         shares = {name: decode_assignment(data).partitions for name, data in request.assignments}
         expect(claims.keys() == shares.keys(), "division", f"entries for {list(shares)} (rule S2)")
-        wrong = wrong_with(joined.protocol_name, claims, shares)
+        wrong = wrong_with(joined.protocol_name, claims, shares, unknown)
         expect(not wrong, "division", f"{joined.protocol_name} in generation {request.generation}: {wrong}")

@@ -10,6 +10,10 @@ revocation), L2 (close).
 A log may be cut (`logs`): who has read more than is left of it reads on where it was cut, or from the beginning if
 nobody knows where that is. What the former leader had behind the cut counts for nothing, and no record that follows
 there may be left out: so whoever reads on at its old position has lost some.
+
+A topic may be made anew (`logs`): then its books begin anew, and whoever reads on at its old position has lost records,
+too. What is of the old topic counts for nothing, and is returned by no poll() that begins after the process was told
+that there is another one (O7).
 """
 
 from __future__ import annotations
@@ -90,9 +94,10 @@ class Ledger(Books[Member, TopicPartition]):
         self._has_forgotten = has_forgotten
         self.committed: dict[TopicPartition, int] = {}
         self._committed_epochs: dict[TopicPartition, int] = {}
-        self._next: dict[tuple[Member, TopicPartition], int] = {}
+        self._next: dict[tuple[Member, TopicPartition], tuple[int, int]] = {}  # of which topic of the name, and offset
         self._sought: dict[tuple[Member, TopicPartition], int] = {}
         self._troubled: dict[Member, int] = {}
+        self._known: dict[tuple[Member, str], tuple[int, int]] = {}  # which topic of the name it is, told when
 
     # Callbacks -------------------------------------------------------------------------------------------------------
 
@@ -145,6 +150,8 @@ class Ledger(Books[Member, TopicPartition]):
             position = process.subscription.positions.returned_positions().get(partition)
             if position is None or not self._is_uncommitted(partition, position):
                 continue
+            if self._knows(process, partition.topic) < self._logs.made[partition.topic]:
+                continue  # it is a position in a topic that is no more
             leaves = process.application.leaves_uncommitted
             has_gone_back = (process, partition) in self._sought and position.offset <= self.committed.get(partition, 0)
             is_excused = (
@@ -186,19 +193,49 @@ class Ledger(Books[Member, TopicPartition]):
         is_given = f"{process.name} is given"
         for record in records:
             partition = TopicPartition(record.topic, record.partition)
+            self._expect_present(process, record)
             if partition not in self.owned(process):
                 raise Broken("records of others", f"{is_given} a record of {partition}, which it does not own (O3)")
             if partition in process.application.paused:
                 raise Broken("records of paused partitions", f"{is_given} a record of {partition}, which it has paused")
-            expected = self._next.get((process, partition), record.offset)
+            made, expected = self._next.get((process, partition), (record.timestamp_ms, record.offset))
+            if record.timestamp_ms > made:
+                expected = record.offset  # of another topic: `processed` sees where it begins
             if record.offset > expected or (record.offset < expected and partition not in self._cut):
                 text = f"{is_given} {record.offset} of {partition} instead of {expected} (O2)"
                 raise Broken("order of records", text)
-            self._next[process, partition] = record.offset + 1
+            self._next[process, partition] = (record.timestamp_ms, record.offset + 1)
+
+    def _expect_present(self, process: Member, record: ConsumerRecord) -> None:
+        """A record of a topic that is no more is returned only to a poll() that began before the process was told."""
+        known, told_ms = self._known[process, record.topic]
+        if record.timestamp_ms == known:
+            return
+        is_old = record.timestamp_ms < known and told_ms < process.application.poll_began_ms
+        text = f"{process.name} is given {record.offset} of a {record.topic} that it was told is no more (O7)"
+        expect(not is_old, "records of another topic", text)
+
+    def _knows(self, process: Member, topic: str) -> int:
+        """Which topic of this name the process was told is there; -1: it was told of none."""
+        return self._known.get((process, topic), (-1, 0))[0]
+
+    def told_topic(self, process: Member, topic: str, topic_id: bytes) -> None:
+        """The process was told which topic has this name."""
+        made = self._logs.how_manieth(topic, topic_id)
+        if made > self._knows(process, topic):
+            self._known[process, topic] = (made, process.loop.now_ms)
+
+    def made_anew(self, topic: str) -> None:
+        """The topic is no more: what is known of it, and what was committed, ends with it."""
+        for partition in self._logs.all_partitions([topic]):
+            for of_partition in (self.marks, self._cut, self.committed, self._committed_epochs):
+                of_partition.pop(partition, None)
+            for key in [key for key in self._sought if key[1] == partition]:
+                del self._sought[key]
 
     def sought(self, process: Member, partition: TopicPartition, offset: int) -> None:
         """The application has gone back to this offset; a commit of it may still be on its way when all is given up."""
-        self._next[process, partition] = offset
+        self._next[process, partition] = (self._knows(process, partition.topic), offset)
         self.may_double([partition])
         self._sought[process, partition] = min(offset, self._sought.get((process, partition), offset))
 
@@ -214,6 +251,8 @@ class Ledger(Books[Member, TopicPartition]):
         """The application has worked on these."""
         for record in records:
             partition = TopicPartition(record.topic, record.partition)
+            if record.timestamp_ms < self._logs.made[record.topic]:
+                continue  # of a topic that is no more
             if record.leader_epoch != self._logs.epochs[partition]:
                 self.may_double([partition])  # before the next fetch it is asked whether the log has still what it read
             if record.leader_epoch != self._logs.epoch_of(partition, record.offset):

@@ -1,8 +1,11 @@
-"""The partitions' logs: records that come by the clock, and elections of leaders that lack some of them (KIP-320).
+"""The partitions' logs: records that come by the clock, leaders that lack some (KIP-320), topics made anew (KIP-516).
 
 A leader that was not in sync has a shorter log: what stood behind its end is lost, and other records follow there, of
 the next leader epoch. It may have lost its list of epochs as well. Who asks for the records of another epoch than the
 present one is refused, as by Kafka's Partition.checkCurrentLeaderEpoch.
+
+A topic that is made anew has another id, and records of its own from offset 0 on. It may be away for a while before. A
+record has as its time stamp the how-manieth topic of its name it is of (`made`).
 """
 
 from __future__ import annotations
@@ -22,7 +25,10 @@ MOST_PARTITIONS: Final = 24
 
 
 class RangeDecoder:
-    """Reads three numbers, the first offset, the one after the last and the leader epoch, instead of record batches."""
+    """Reads four numbers instead of record batches.
+
+    The first offset, the one after the last, the leader epoch, and the how-manieth topic of its name it is.
+    """
 
     def decode(
         self,
@@ -32,9 +38,9 @@ class RangeDecoder:
         aborted_transactions: Sequence[tuple[int, int]] = (),
     ) -> Decoded:
         """See RecordDecoder."""
-        first, end, epoch = unpack(">qqq", data)
+        first, end, epoch, made = unpack(">qqqq", data)
         records = [
-            ConsumerRecord(partition.topic, partition.partition, offset, -1, None, None, leader_epoch=epoch)
+            ConsumerRecord(partition.topic, partition.partition, offset, made, None, None, leader_epoch=epoch)
             for offset in range(max(first, from_offset), end)
         ]
         return Decoded(records, end, leader_epoch=epoch)
@@ -46,6 +52,8 @@ class Logs:
     Attributes:
         partitions: How many each topic has.
         added_ms: When those were added that did not exist from the beginning.
+        made: The how-manieth topic each is that has had its name: 0 at first.
+        away, deleted: Topics that are not there, for a while; and those that ever were.
         epochs: The present leader epoch of each partition; -1 in a run without elections, where no broker tells any.
     """
 
@@ -56,6 +64,10 @@ class Logs:
         self._first_epoch = 0 if plan.has_elections else -1
         self.partitions = dict(zip(TOPICS, plan.partitions, strict=True))
         self.added_ms: dict[TopicPartition, int] = {}
+        self.made = dict.fromkeys(TOPICS, 0)
+        self.away: set[str] = set()
+        self.deleted: set[str] = set()
+        self._names_ids = plan.has_recreations
         self.epochs: dict[TopicPartition, int] = {}
         self._created_ms: dict[TopicPartition, int] = {}
         self._starts: dict[TopicPartition, list[tuple[int, int]]] = {}  # of epochs: (first offset, epoch)
@@ -68,12 +80,18 @@ class Logs:
         self.epochs[partition] = self._first_epoch
         self._starts[partition] = [(0, self._first_epoch)]
 
+    def count(self, topic: str) -> int:
+        """How many partitions the topic has now; 0: it is not there."""
+        return 0 if topic in self.away else self.partitions.get(topic, 0)
+
     def all_partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
         """Every partition of these topics."""
         return [TopicPartition(topic, number) for topic in topics for number in range(self.partitions[topic])]
 
     def add_partitions(self, topic: str, count: int) -> None:
         """More partitions of a topic, if it has not got as many as it may."""
+        if topic in self.away:
+            return
         before = self.partitions[topic]
         self.partitions[topic] = min(before + count, MOST_PARTITIONS)
         for number in range(before, self.partitions[topic]):
@@ -87,6 +105,37 @@ class Logs:
     def epoch_of(self, partition: TopicPartition, offset: int) -> int:
         """The leader epoch of the record that stands there."""
         return max(epoch for start, epoch in self._starts[partition] if start <= offset)
+
+    # Topics that are made anew ---------------------------------------------------------------------------------------
+
+    def topic_id(self, topic: str) -> bytes:
+        """Of the present topic of this name; none in a run in which no topic is made anew."""
+        return f"{topic} {self.made[topic]}".encode().ljust(16) if self._names_ids else messages.NO_TOPIC_ID
+
+    def how_manieth(self, topic: str, topic_id: bytes) -> int:
+        """Which topic of this name has this id."""
+        return int(topic_id.split()[1]) if topic_id != messages.NO_TOPIC_ID else 0
+
+    def delete(self, topic: str) -> None:
+        """The topic is there no more; whatever has its id is refused from now on."""
+        self.away.add(topic)
+        self.deleted.add(topic)
+        self.made[topic] += 1
+
+    def make_anew(self, topic: str, records: int) -> None:
+        """Another topic of this name is there, with as many partitions, and so many records in each."""
+        self.away.discard(topic)
+        for partition in self.all_partitions([topic]):
+            self._create(partition)
+            self._created_ms[partition] -= records * self._every_ms
+            self.added_ms[partition] = self._loop.now_ms
+            self._forgotten.pop(partition, None)
+
+    def topic_error(self, topic: str, topic_ids: Mapping[str, bytes]) -> ErrorCode:
+        """Why a request for this topic is refused, if it is: by its id, or by its name."""
+        if topic_ids.get(topic, self.topic_id(topic)) != self.topic_id(topic):
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic in self.away else ErrorCode.NONE
 
     # Elections -------------------------------------------------------------------------------------------------------
 
@@ -134,7 +183,7 @@ class Logs:
         now_ms = self._loop.now_ms
         comes_ms = min(self._created_ms[p] + (offset + 1) * self._every_ms for p, offset in request.offsets.items())
         is_there = comes_ms <= min(now_ms, self._last_record_ms)
-        if is_there or any(self._epoch_error(p, request.leader_epochs) for p in request.offsets):
+        if is_there or any(self._refusal(p, offset, request) for p, offset in request.offsets.items()):
             reply(self._fetched(request))
             return
         limit_ms = now_ms + request.max_wait_ms
@@ -142,19 +191,23 @@ class Logs:
         self._loop.at(at_ms, lambda: reply(self._fetched(request)))
 
     def _fetched(self, request: messages.FetchRequest) -> messages.FetchResponse:
-        return messages.FetchResponse(
-            {p: self._records(p, offset, request.leader_epochs) for p, offset in request.offsets.items()}
-        )
+        return messages.FetchResponse({p: self._records(p, offset, request) for p, offset in request.offsets.items()})
+
+    def _refusal(self, partition: TopicPartition, offset: int, request: messages.FetchRequest) -> ErrorCode:
+        error = self.topic_error(partition.topic, request.topic_ids)
+        error = error or self._epoch_error(partition, request.leader_epochs)
+        is_beyond = self.made[partition.topic] > 0 and offset > self.end(partition)
+        return error or (ErrorCode.OFFSET_OUT_OF_RANGE if is_beyond else ErrorCode.NONE)
 
     def _records(
-        self, partition: TopicPartition, offset: int, believed: Mapping[TopicPartition, int]
+        self, partition: TopicPartition, offset: int, request: messages.FetchRequest
     ) -> messages.FetchedPartition:
         """Records of one epoch, as a batch has them."""
-        if error := self._epoch_error(partition, believed):
+        if error := self._refusal(partition, offset, request):
             return messages.FetchedPartition(b"", -1, error)
         end = min(self.end(partition), offset + MOST_RECORDS)
         if end <= offset:
             return messages.FetchedPartition(b"", end)
         epoch = self.epoch_of(partition, offset)
         until = min([end, *(start for start, _ in self._starts[partition] if start > offset)])
-        return messages.FetchedPartition(pack(">qqq", offset, until, epoch), end)
+        return messages.FetchedPartition(pack(">qqqq", offset, until, epoch, self.made[partition.topic]), end)

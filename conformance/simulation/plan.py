@@ -40,6 +40,10 @@ ELECTION: Final = "leader elected"
 WITH_ELECTIONS: Final = (6, 7)
 """The last digits of the seeds whose runs have elections, beside their other faults."""
 
+RECREATION: Final = "topic made anew"
+WITH_RECREATIONS: Final = (20, 22, 24, 28)
+"""Of each forty seeds those in whose runs a topic is deleted and made anew, beside other faults: none has an aim."""
+
 WITH_SETTINGS_OF_THEIR_OWN: Final = (10, 12)
 """Of each twenty seeds those in whose groups each member has settings of its own: none of them has an aim."""
 
@@ -137,6 +141,11 @@ class Plan:
             + 2 * max(c.request_timeout_ms for c in configs)
             + 30_000
         )
+
+    @property
+    def has_recreations(self) -> bool:
+        """Whether brokers name topics by ids: since topics are made anew."""
+        return any(fault.kind == RECREATION for fault in self.faults)
 
     @property
     def has_elections(self) -> bool:
@@ -277,6 +286,11 @@ class Draw:
         """How many records the new leader lacks, and whether it has lost its list of epochs."""
         return 0, f"{self.random.randint(0, 12)} {self.random.choice(('keeps', 'keeps', 'forgets'))}"
 
+    def recreation(self) -> tuple[int, str]:
+        """How long a topic is away, which one, and how many records each partition of the new one has at once."""
+        away_ms = self.random.choice((0, 0, 0, 500, 20_000, 200_000))
+        return away_ms, f"{self.random.choice(TOPICS)} {self.random.choice((0, 3, 40, 400))}"
+
     def move(self) -> tuple[int, str]:
         """Where the group goes, and how long it is read there; lookups name the old broker for as long."""
         return self.random.choice((0, 500, 5_000, 20_000)), str(self.random.randint(1, NODES))
@@ -310,6 +324,7 @@ KINDS: Final[dict[str, tuple[bool, Callable[[Draw], tuple[int, str]]]]] = {
     "coordinator moves": (False, Draw.move),
     "broker down": (False, Draw.node),
     ELECTION: (False, Draw.election),
+    RECREATION: (False, Draw.recreation),
 }
 """Every kind of fault: whether it is one member's, and what belongs to it."""
 
@@ -321,14 +336,16 @@ def draw(seed: int, members: int | None = None) -> Plan:
     count = members or random.choice((2, 3, 4) if aim.kinds else (1, 2, 2, 3, 3, 3, 4, 5, 6, MOST_MEMBERS))
     length_ms = random.choice((300_000, 900_000, 1_800_000))
     people = tuple(drawn.member(number, length_ms) for number in range(1, count + 1))
-    kinds = aim.kinds or random.sample(sorted(set(KINDS) - {ELECTION}), random.randint(2, 7))
+    kinds = aim.kinds or random.sample(sorted(set(KINDS) - {ELECTION, RECREATION}), random.randint(2, 7))
     every_ms = aim.every_ms if aim.kinds else random.choice((6_000, 20_000, 60_000))
     faults: list[Fault] = []
     at_ms = 0
     while (at_ms := at_ms + random.randint(1, 2 * every_ms)) < length_ms:
         faults += _burst(drawn, random.choice(kinds), at_ms, count, len(faults))
     if seed % 10 in WITH_ELECTIONS:
-        faults += _elections(seed, length_ms)
+        faults += _others(seed, length_ms, ELECTION, "elections")
+    if seed % 40 in WITH_RECREATIONS:
+        faults += _others(seed, length_ms, RECREATION, "recreations")
     faults = [replace(fault, number=number) for number, fault in enumerate(faults)]
     ends_ms = max([length_ms, *(fault.at_ms + fault.ms for fault in faults)])
     low_ms = random.choice((1, 1, 20))
@@ -345,12 +362,12 @@ def draw(seed: int, members: int | None = None) -> Plan:
     )
 
 
-def _elections(seed: int, length_ms: int) -> list[Fault]:
-    """Some, from numbers of their own: what else is drawn is the same without them."""
+def _others(seed: int, length_ms: int, kind: str, name: str) -> list[Fault]:
+    """Some of a kind, from numbers of their own: what else is drawn is the same without them."""
     drawn = Draw(seed)
-    random = drawn.random = Random(f"elections {seed}")
+    random = drawn.random = Random(f"{name} {seed}")
     times = sorted(random.randrange(length_ms) for _ in range(random.randint(1, 8)))
-    return [Fault(0, at_ms, ELECTION, -1, *drawn.election()) for at_ms in times]
+    return [Fault(0, at_ms, kind, -1, *KINDS[kind][1](drawn)) for at_ms in times]
 
 
 def _burst(drawn: Draw, kind: str, at_ms: int, members: int, number: int) -> list[Fault]:

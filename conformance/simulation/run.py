@@ -131,6 +131,7 @@ class Run:
             "coordinator moves": self._move,
             "broker down": self._broker_down,
             "leader elected": self._elect,
+            "topic made anew": self._make_anew,
         }
 
     # The run ---------------------------------------------------------------------------------------------------------
@@ -373,6 +374,15 @@ class Run:
             end = logs.elect(partition, int(lost), forgets == "forgets")
             self.ledger.cut(partition, 0 if forgets == "forgets" else end, end)
 
+    def _make_anew(self, fault: Fault) -> None:
+        """A topic is deleted, and after a while there is another one of its name."""
+        topic, records = fault.what.split()
+        if topic in self.cluster.logs.away:
+            return
+        self.cluster.delete_topic(topic)
+        self.ledger.made_anew(topic)
+        self.loop.after(fault.ms, lambda: self.cluster.logs.make_anew(topic, int(records)))
+
     # Seen ------------------------------------------------------------------------------------------------------------
 
     def note(self, source: str, target: str, text: str, note: str = "") -> None:
@@ -418,7 +428,7 @@ class Run:
         if isinstance(asked, messages.SyncGroupRequest) and asked.assignments:
             parts = (decode_assignment(data).partitions for _, data in asked.assignments)
             if not is_stale:
-                self._divisions.divides(asked)
+                self._divisions.divides(asked, self.cluster.logs.deleted)
             self._divided[asked.generation] = self.loop.now_ms, frozenset(chain.from_iterable(parts))
         self.watch.served(request, is_stale)
 
@@ -431,6 +441,10 @@ class Run:
             self.ledger.trouble(process, self.loop.now_ms)
         if isinstance(request.request, messages.JoinGroupRequest) and isinstance(response, messages.NoAnswer):
             self.ledger.may_be_fenced.add(process.plan.number)  # it may reach the group yet, after the next one
+        if isinstance(response, messages.MetadataResponse):
+            for topic in response.topics:
+                if topic.error is ErrorCode.NONE:
+                    self.ledger.told_topic(process, topic.topic, topic.topic_id)
         self.watch.received(process, request, response, error)
         if self.steps is not None:
             text = f"{api_of(request.request)} {error.name if error else 'ok'}"

@@ -23,7 +23,7 @@ from groupspec.conformance.simulation.ledger import Broken, Ledger
 from groupspec.conformance.simulation.loop import Livelock, Loop
 from groupspec.conformance.simulation.network import Link
 from groupspec.conformance.simulation.picture import sequence
-from groupspec.conformance.simulation.plan import KINDS, Fault, Plan, draw
+from groupspec.conformance.simulation.plan import KINDS, RECREATION, WITH_RECREATIONS, Fault, Plan, draw
 from groupspec.conformance.simulation.run import Run
 from groupspec.conformance.simulation.shrinking import failure
 from groupspec.conformance.simulation.situations import _ENDED, _FAILED, _TOLD, SITUATIONS
@@ -44,6 +44,7 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.protocol import Subscription, encode_subscription
 from groupspec.impl.core.validation import Validation
+from groupspec.impl.records import ConsumerRecord
 from groupspec.impl.threads.designs import Design
 from groupspec.spec.known_bugs import KNOWN_BUGS
 
@@ -54,6 +55,9 @@ NOTICED = {
     "J4-unknown-keeps-id": 3,
     "J7-joins-before-callback": 1,
     "K2-keeps-what-moves": 0,
+    "O7-any-topic": 20,
+    "O7-late-commits": 62,
+    "O7-name-is-all": 62,
 }
 """Mutants of the reference, and the seed of a run that breaks a promise with each of them."""
 
@@ -70,7 +74,7 @@ SELDOM = {
 }
 """Situations that the campaign of `make check` meets less often than that: how often, and why they are rare."""
 
-SEEDS = (1, 2, 4, 5, 8)
+SEEDS = (1, 2, 4, 5, 8, 20)
 MENDED = (26, 3836, 4094, 5018, 5534, 50000074, 50000078)
 """Seeds of long campaigns that have broken a promise, with an earlier reference or earlier rules."""
 
@@ -202,6 +206,35 @@ def test_in_some_groups_each_member_has_times_of_its_own() -> None:
 
     own, alike = {10, 12, 30, 32}, {0, 2, 11, 13, 28, 31}
     assert {seed for seed in own | alike if len(times(seed)) > 1} == own
+
+
+def test_in_some_groups_a_topic_is_made_anew_and_nothing_else_is_drawn_anew() -> None:
+    """What had been found with the other seeds is found still."""
+    assert {seed for seed in range(40) if draw(seed).has_recreations} == set(WITH_RECREATIONS)
+    of_any = [fault for seed in WITH_RECREATIONS for fault in draw(seed).faults if fault.kind == RECREATION]
+    assert {fault.ms > 0 for fault in of_any} == {False, True}
+
+
+def test_a_record_of_a_topic_that_the_process_was_told_is_no_more_is_returned_by_no_later_poll() -> None:
+    run = Run(draw(20))
+    run._start(run.plan.members[0].number)
+    (process,), ledger, partition = run.processes, run.ledger, TopicPartition("orders", 0)
+    ledger.assign(process, partition)
+    old, new = (ConsumerRecord("orders", 0, at, made, None, None) for at, made in ((7, 0), (0, 1)))
+    ledger.told_topic(process, "orders", run.cluster.logs.topic_id("orders"))
+    ledger.returned(process, [old])
+    run.cluster.delete_topic("orders")
+    ledger.made_anew("orders")
+    run.cluster.logs.make_anew("orders", 9)
+    ledger.told_topic(process, "orders", run.cluster.logs.topic_id("orders"))
+    ledger.returned(process, [structs.replace(old, offset=8)])  # by a poll that had begun
+    process.application.poll_began_ms = run.loop.now_ms + 1
+    with pytest.raises(Broken, match="O7"):
+        ledger.returned(process, [structs.replace(old, offset=9)])
+    ledger.returned(process, [new])
+    ledger.processed(process, [new])
+    with pytest.raises(Broken, match="lost records"):
+        ledger.processed(process, [structs.replace(new, offset=7)])
 
 
 def test_a_static_member_that_comes_back_for_more_topics_waits_for_a_rebalance(monkeypatch: pytest.MonkeyPatch) -> None:
