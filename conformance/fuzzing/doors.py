@@ -148,7 +148,8 @@ def _samples(pattern: str) -> tuple[bytes, ...]:
 
 
 @cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
+def folder() -> tempfile.TemporaryDirectory[str]:
+    """Where cases put their files. Whoever makes it removes it: a process that is killed could not."""
     return tempfile.TemporaryDirectory(prefix="groupspec-fuzzing-")
 
 
@@ -159,7 +160,7 @@ def _as_file(data: bytes, name: str, random: Random) -> Path:
         name += ".gz"
         data = _bomb() if how == 0 else gzip.compress(data, 1, mtime=0)
         data = changed(data, random) if how == 1 else data
-    file = Path(_folder().name, name)
+    file = Path(folder().name, name)
     file.write_bytes(data)
     return file
 

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from random import Random
 from typing import Final
 
-from groupspec.conformance.fuzzing.doors import DOORS, Door
+from groupspec.conformance.fuzzing.doors import DOORS, Door, folder
 
 MEMORY_BYTES: Final = 512 * 1024 * 1024
 """More than the process has when it begins."""
@@ -56,6 +56,7 @@ class Hunt:
 
 def hunt(door: str, seconds: float, first: int = 0, most: int = 2**62) -> Hunt:
     """As many cases of a door as there is time for, beginning with this number; `most` at most."""
+    folder()
     found = Hunt(door, 0, 0, [])
     following, began = first, time.monotonic()
     while following < first + most and len(found.defects) < _ENOUGH:
