@@ -87,4 +87,8 @@ def _typed(value: Any, kind: Any) -> object:
         return b64decode(value)
     if issubclass(kind, IntEnum):
         return kind[value]
-    return _object(value, kind) if kind in _OBJECTS else value
+    if kind in _OBJECTS:
+        return _object(value, kind)
+    if type(value) is not kind:
+        raise TypeError(f"{value!r:.80} is no {kind.__name__}")
+    return value

@@ -91,6 +91,18 @@ def test_a_number_that_no_message_can_hold_is_refused(tmp_path: Path, field: str
         load(tmp_path / "log.ndjson")
 
 
+@pytest.mark.parametrize(("field", "value"), [("offset", "{}"), ("generation", "true"), ("member_id", "7")])
+def test_a_field_of_a_message_that_is_of_another_type_is_refused(tmp_path: Path, field: str, value: str) -> None:
+    """What a rule compared became a TypeError (found by the fuzzer: recording 792113146400)."""
+    save(result_of(stories.eager_rebalance()), tmp_path / "log.ndjson")
+    lines = (tmp_path / "log.ndjson").read_text()
+    changed = re.sub(rf'("message":.*"{field}":)("[^"]*"|-?\d+)', rf"\g<1>{value}", lines)
+    assert changed != lines
+    (tmp_path / "log.ndjson").write_text(changed)
+    with pytest.raises(UsageProblem, match=r"this is no recorded run: this is no .* is no (int|str)"):
+        load(tmp_path / "log.ndjson")
+
+
 @pytest.mark.parametrize("name", ["log.ndjson", "log.ndjson.gz"])
 def test_what_is_cut_short_is_judged_as_far_as_it_goes(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
