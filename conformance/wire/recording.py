@@ -24,7 +24,7 @@ from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_case
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.message_json import from_json, to_json
+from groupspec.conformance.wire.message_json import CLASSES, from_json, to_json
 from groupspec.conformance.wire.scenarios import FULL, case_of, scenarios
 from groupspec.spec.rules import RULES
 
@@ -227,4 +227,14 @@ def _entry(data: bytes) -> Entry:
             values["event"] = msgspec.structs.replace(line.event, at_us=line.at_us)
     if line.message is not None:
         values["message"] = from_json(line.message)
-    return Entry(**values)
+    entry = Entry(**values)
+    if not _says_what_was_sent(entry):
+        raise ValueError(f"a {entry.kind} of {entry.api} whose message is {type(entry.message).__name__}")
+    return entry
+
+
+def _says_what_was_sent(entry: Entry) -> bool:
+    """Whether a request holds a message of its API; an answer may also hold none, and so may ApiVersions."""
+    right = CLASSES.get(entry.api + {"request": "Request", "response": "Response"}.get(entry.kind, ""))
+    may_lack = entry.kind == "response" or entry.api == "ApiVersions"
+    return right is None or type(entry.message) is right or (may_lack and entry.message is None)

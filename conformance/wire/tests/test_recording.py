@@ -103,6 +103,19 @@ def test_a_field_of_a_message_that_is_of_another_type_is_refused(tmp_path: Path,
         load(tmp_path / "log.ndjson")
 
 
+@pytest.mark.parametrize(
+    ("was", "becomes"), [('"message"', '"massage"'), ('"is":"HeartbeatRequest"', '"is":"LeaveGroupRequest"')]
+)
+def test_a_request_without_its_message_is_refused(tmp_path: Path, was: str, becomes: str) -> None:
+    """Found by the fuzzer: recording 179590107501474."""
+    save(result_of(stories.eager_rebalance()), tmp_path / "log.ndjson")
+    lines = (tmp_path / "log.ndjson").read_text()
+    assert was in lines
+    (tmp_path / "log.ndjson").write_text(lines.replace(was, becomes))
+    with pytest.raises(UsageProblem, match="this is no recorded run: "):
+        load(tmp_path / "log.ndjson")
+
+
 @pytest.mark.parametrize("name", ["log.ndjson", "log.ndjson.gz"])
 def test_what_is_cut_short_is_judged_as_far_as_it_goes(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
