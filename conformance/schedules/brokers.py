@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Final
 
-from groupspec.conformance.encoded import LATER, NEWEST, Brokers, spoken
+from groupspec.conformance.encoded_connections import LATER, NEWEST, Brokers, spoken
 from groupspec.conformance.schedules.answers import NEVER, OF_THE_CLUSTER, SLOW
 from groupspec.conformance.schedules.drawing import LATENCIES_MS
 from groupspec.conformance.schedules.scenario import ASKS_LOG, ASKS_TOPICS, LATENCY_MS, SEEKS, Scenario

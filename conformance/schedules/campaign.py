@@ -9,7 +9,7 @@ from typing import Final
 
 from groupspec.conformance.garbage import no_garbage_collection, one_by_one
 from groupspec.conformance.schedules.application import Application
-from groupspec.conformance.schedules.encoded import EncodedTransport
+from groupspec.conformance.schedules.encoded_transport import EncodedTransport
 from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder

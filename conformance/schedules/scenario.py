@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupspec.conformance.encoded import Brokers
+from groupspec.conformance.encoded_connections import Brokers
 from groupspec.conformance.schedules.answers import NO_FAULTS, SLOW, WITHOUT_COMMITS
 from groupspec.impl.core.messages import TopicPartition
 

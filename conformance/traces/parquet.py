@@ -50,7 +50,7 @@ ARROW_SCHEMA: Final = pa.schema(
 ROW_GROUP_ROWS: Final = 65_536
 BUCKET_KEY: Final = b"groupspec.trace.bucket"
 """In the metadata of a Parquet file: it is a bucket of a layout (see `layout`)."""
-_BATCH_ROWS: Final = 256
+_BATCH_ROWS: Final = 4_096
 _UNREADABLE: Final = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 

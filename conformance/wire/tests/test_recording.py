@@ -80,27 +80,30 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         load(tmp_path / "log.ndjson")
 
 
+def spoiled(folder: Path, pattern: str, becomes: str) -> Path:
+    """A run in a file, with this in place of whatever the pattern finds."""
+    file = folder / "log.ndjson"
+    save(result_of(stories.eager_rebalance()), file)
+    lines = file.read_text()
+    changed = re.sub(pattern, becomes, lines)
+    assert changed != lines
+    file.write_text(changed)
+    return file
+
+
 @pytest.mark.parametrize(("field", "number"), [("generation", 2**31), ("generation", 10**30), ("at_us", 2**63)])
 def test_a_number_that_no_message_can_hold_is_refused(tmp_path: Path, field: str, number: int) -> None:
-    save(result_of(stories.eager_rebalance()), tmp_path / "log.ndjson")
-    lines = (tmp_path / "log.ndjson").read_text()
-    changed = re.sub(rf'"{field}":\d+', f'"{field}":{number}', lines)
-    assert changed != lines
-    (tmp_path / "log.ndjson").write_text(changed)
+    file = spoiled(tmp_path, rf'"{field}":\d+', f'"{field}":{number}')
     with pytest.raises(UsageProblem, match=f"{number} is more than a message can hold"):
-        load(tmp_path / "log.ndjson")
+        load(file)
 
 
 @pytest.mark.parametrize(("field", "value"), [("offset", "{}"), ("generation", "true"), ("member_id", "7")])
 def test_a_field_of_a_message_that_is_of_another_type_is_refused(tmp_path: Path, field: str, value: str) -> None:
     """What a rule compared became a TypeError (found by the fuzzer: recording 792113146400)."""
-    save(result_of(stories.eager_rebalance()), tmp_path / "log.ndjson")
-    lines = (tmp_path / "log.ndjson").read_text()
-    changed = re.sub(rf'("message":.*"{field}":)("[^"]*"|-?\d+)', rf"\g<1>{value}", lines)
-    assert changed != lines
-    (tmp_path / "log.ndjson").write_text(changed)
+    file = spoiled(tmp_path, rf'("message":.*"{field}":)("[^"]*"|-?\d+)', rf"\g<1>{value}")
     with pytest.raises(UsageProblem, match=r"this is no recorded run: this is no .* is no (int|str)"):
-        load(tmp_path / "log.ndjson")
+        load(file)
 
 
 @pytest.mark.parametrize(
@@ -108,12 +111,9 @@ def test_a_field_of_a_message_that_is_of_another_type_is_refused(tmp_path: Path,
 )
 def test_a_request_without_its_message_is_refused(tmp_path: Path, was: str, becomes: str) -> None:
     """Found by the fuzzer: recording 179590107501474."""
-    save(result_of(stories.eager_rebalance()), tmp_path / "log.ndjson")
-    lines = (tmp_path / "log.ndjson").read_text()
-    assert was in lines
-    (tmp_path / "log.ndjson").write_text(lines.replace(was, becomes))
+    file = spoiled(tmp_path, was, becomes)
     with pytest.raises(UsageProblem, match="this is no recorded run: "):
-        load(tmp_path / "log.ndjson")
+        load(file)
 
 
 @pytest.mark.parametrize("name", ["log.ndjson", "log.ndjson.gz"])

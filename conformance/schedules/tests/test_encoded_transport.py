@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from groupspec.conformance.encoded import KEPT, LATER, NEWEST, Brokers, EncodedConnection, Throttles, spoken
+from groupspec.conformance.encoded_connections import KEPT, LATER, NEWEST, Brokers, EncodedConnection, Throttles, spoken
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.mutant import Method, Seam, answer, nothing
 from groupspec.conformance.schedules.answers import NO_FAULTS

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import cycle
 from typing import ClassVar
 
-from groupspec.conformance.encoded import Brokers, EncodedConnection, Throttles, spoken
+from groupspec.conformance.encoded_connections import Brokers, EncodedConnection, Throttles, spoken
 from groupspec.conformance.schedules.network import RacingTransport
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
