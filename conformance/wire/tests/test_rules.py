@@ -249,6 +249,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("H7", "an unanswered one is repeated at once", stories.held_heartbeat_at_close, lambda s: s.heartbeat(640, 1)),
     ("H7", "a late one is repeated again and again", stories.held_heartbeat_at_close,
      both(drop("Heartbeat", 500, 600), lambda s: s.heartbeat(640, 1, ms=400), lambda s: s.heartbeat(645, 1))),
+    ("H7", "one that was late by many intervals is followed by one for each", stories.held_heartbeat_at_close,
+     both(drop("Heartbeat", 150, 600), *(lambda s, at=at: s.heartbeat(at, 1, ms=400) for at in (640, 643, 646, 649)))),
     ("P1", "no LeaveGroup", stories.expiry, drop("LeaveGroup")),
     ("P1", "two LeaveGroups", stories.expiry, lambda s: s.leave(2_900)),
     ("P1", "heartbeats go on", stories.expiry, lambda s: s.heartbeat(2_900, 1)),
