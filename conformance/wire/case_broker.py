@@ -236,11 +236,11 @@ class CaseBroker:
         self._note("the broker closes every connection")
         self._broker.disconnect()
 
-    def append_records(self) -> None:
-        """Six more records in each partition."""
+    def append_records(self, records: int = RECORDS, *, only_first: bool = False) -> None:
+        """So many more records in each partition, or in the first one."""
         self._note("more records are appended")
-        for partition in range(self._broker.partitions_of(self._topic)):
-            self._broker.append(self._topic, partition, [b"another record"] * RECORDS)
+        for partition in range(1 if only_first else self._broker.partitions_of(self._topic)):
+            self._broker.append(self._topic, partition, [b"another record"] * records)
 
     def partitions(self) -> frozenset[str]:
         """All partitions of the topic that the client subscribes to."""
