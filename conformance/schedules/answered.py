@@ -18,6 +18,7 @@ from groupspec.conformance.schedules.scenario import ASKS_TOPICS, Scenario
 from groupspec.conformance.schedules.times import LOOK_MS, SETTINGS, Times
 from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
+    NO_TOPIC_ID,
     ErrorCode,
     FindCoordinatorRequest,
     HeartbeatRequest,
@@ -73,6 +74,7 @@ class Answered:
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
         left: Whether it has sent LeaveGroup, and no JoinGroup since.
         identities: For whom it has ever taken itself.
+        topic_ids: Topic -> the ids that it was told of, and when.
     """
 
     def __init__(self, scenario: Scenario, at_once: bool = True) -> None:
@@ -82,6 +84,7 @@ class Answered:
         self._unanswered: dict[int, SendRequest] = {}
         self._identity = ("", -1)
         self.identities = {self._identity}
+        self.topic_ids: dict[str, dict[bytes, int]] = {}
         self._maybe = {self._identity}  # while answers are being worked off, one after the other
         self._gives_up = False  # on the coordinator, as it has been told to; not yet carried out
         self._drops = False  # maybe what else has come at this moment, before it is looked at
@@ -163,6 +166,8 @@ class Answered:
             self._drops |= is_gone and given_up
             if is_gone and isinstance(request, OF_THE_GROUP) and not given_up:
                 self.finding.gone()
+        if isinstance(request, OffsetFetchRequest) and errors & COORDINATOR_IS_GONE and self._waits_for_offsets():
+            self.finding.gone()
         if isinstance(request, OffsetFetchRequest | LeaveGroupRequest) and errors & COORDINATOR_IS_GONE:
             self.rounds.may_come(now_ms)
             self._drops = True
@@ -213,6 +218,8 @@ class Answered:
         """A leader wants a rebalance if topics have other partitions than before, a pattern if others match."""
         counts = {topic.topic: len(topic.partitions) for topic in metadata.topics if not topic.error}
         self._latest_topics |= set(counts)
+        for topic in (topic for topic in metadata.topics if topic.topic_id != NO_TOPIC_ID):
+            self.topic_ids.setdefault(topic.topic, {}).setdefault(topic.topic_id, now_ms)
         lists = isinstance(request, MetadataRequest) and request.topics is None
         asked = set(self._counts_of_topics) if lists else {topic.topic for topic in metadata.topics}
         if gone := (asked - set(counts)) & set(self._counts_of_topics):
@@ -253,6 +260,12 @@ class Answered:
         if ended or scenario.timers_race or {"commit", "commit one", "commit nothing"} & scenario.all_calls:
             return False
         return scenario.manual or (self._counts(request) and self.rounds.share is not None)
+
+    def _waits_for_offsets(self) -> bool:
+        """Whether it has certainly not given this question up: nobody asks with a time limit, and nothing has ended."""
+        asks = "committed" in self._scenario.all_calls
+        ended = self.doing or self.closes_meanwhile or self._gives_up or self._drops
+        return not (asks or ended or self._scenario.timers_race)
 
     def _may_have_left(self) -> bool:
         """Who unsubscribes gives its round up; a static member says nothing when its poll interval is over."""

@@ -83,6 +83,7 @@ class Application:
         self.deserialize = self._reading.deserialize if scenario.deserializes else None
         self.closed = False
         requests.claims.owned, requests.moved = self.ledger.owned, self.ledger.moved
+        self.ledger.topic_ids = requests.topic_ids
         self.ledger.begins_anew, requests.asking.places = requests.asking.begins_anew, self.ledger.next
         group.hears, group.known_topics = self.hears, requests.known_topics
 

@@ -86,7 +86,10 @@ class Choosing:
         steps = self._runtime.steps
         if self._scenario.pattern and steps % 3:
             return Wanted(pattern=PATTERNS[steps % len(PATTERNS)])
-        return Wanted(TOPICS if len(self.wanted.topics) == 1 else TOPICS[steps % 2 :][:1])
+        if len(self.wanted.topics) != 1:
+            return Wanted(TOPICS[steps % 2 :][:1])
+        other = tuple(topic for topic in TOPICS if not self.wanted.covers(topic))
+        return Wanted(other if self._scenario.swaps else TOPICS)
 
     def _say(self) -> None:
         """What may be asked for from now on."""

@@ -16,6 +16,7 @@ from groupspec.conformance.schedules.answers import CLOSINGS, CUT, MOVED, SLOW
 from groupspec.conformance.schedules.brokers import WITH_BROKERS_OF_THEIR_OWN, of_brokers, of_slow_brokers
 from groupspec.conformance.schedules.drawing import IN_CALLBACKS, MORE_IN_CALLBACKS
 from groupspec.conformance.schedules.meanwhile import of_a_call_meanwhile, of_a_rare_meeting
+from groupspec.conformance.schedules.overlooked import of_what_is_overlooked
 from groupspec.conformance.schedules.passing import of_what_passes
 from groupspec.conformance.schedules.scenario import (
     ASKS_LOG,
@@ -65,6 +66,7 @@ def draw(seed: int) -> Scenario:
     drawn = of_a_rare_meeting(drawn, Random(f"meetings {seed}"))
     drawn = of_slow_brokers(drawn, Random(f"brokers {seed}"))
     drawn = of_what_passes(drawn, Random(f"passing {seed}"))
+    drawn = of_what_is_overlooked(drawn, Random(f"overlooked {seed}"))
     if seed % 20 in WITH_BROKERS_OF_THEIR_OWN:
         drawn = replace(drawn, brokers=of_brokers(drawn, Random(f"releases {seed}")))
     return drawn

@@ -21,7 +21,7 @@ from groupspec.conformance.schedules.answers import (
     SLOW,
     WITHOUT_COMMITS,
 )
-from groupspec.conformance.schedules.logs import RESETS, Logs
+from groupspec.conformance.schedules.logs import Logs
 from groupspec.conformance.schedules.network import RacingTransport
 from groupspec.conformance.schedules.others import Others
 from groupspec.conformance.schedules.scenario import TOPICS, Scenario
@@ -57,10 +57,10 @@ from groupspec.impl.scheduling import ScheduledRuntime
 from groupspec.impl.scripted import ScriptedCoordinator, api_of
 
 FIRST_COMMITTED: Final = 10
-ENDS: Final = {-2: RESETS["earliest"], -1: RESETS["latest"]}
-"""By the timestamps of ListOffsets; the end as it is at first."""
+POLICIES: Final = {-2: "earliest", -1: "latest"}
+"""By the timestamps of ListOffsets."""
 
-BEGINNING, END = sorted(ENDS)
+BEGINNING, END = sorted(POLICIES)
 
 MOMENTS: Final = {1_000: 40, 10**12: -1}
 """Times, and the offset of the first record that is not older; -1: there is none."""
@@ -77,8 +77,10 @@ class RacingGroup:
         epochs: Partition -> the leader epoch that came with it.
         notes: Partition -> the metadata that came with it.
         logs: What Fetch brings.
-        starts: Partition -> the offsets that OffsetFetch has answered for the present assignment.
+        starts: Partition -> the offsets to begin at that were answered for the present assignment.
+        starts_anew: Those of a topic that was made anew.
         answered: Every offset to begin at that was ever answered.
+        answered_anew: The same.
         commits: Every commit of a partition, in their order.
         requests: How many came in all.
         asked: Partitions and timestamps that the application has asked about, or sought.
@@ -111,7 +113,10 @@ class RacingGroup:
         self.epochs: dict[TopicPartition, int] = {}
         self.notes: dict[TopicPartition, str] = {}
         self.starts: dict[TopicPartition, set[int]] = {}
+        self.starts_anew: dict[TopicPartition, set[int]] = {}
         self.answered: set[tuple[TopicPartition, int]] = set()
+        self.answered_anew: set[tuple[TopicPartition, int]] = set()
+        self._has_deleted = False
         self.commits: list[tuple[TopicPartition, int]] = []
         self.may_commit: Callable[[int, TopicPartition, OffsetAndMetadata], bool] = lambda _, __, ___: True
         self.hears: Callable[[str], None] = lambda _: None
@@ -173,6 +178,9 @@ class RacingGroup:
     def _granted(self, sent: SendRequest) -> Response:
         self.hears(api_of(sent.request))
         self.logs.pass_time()
+        if self._scenario.away_ms:
+            self.topics.pass_time()
+            self._delete()
         match sent.request:
             case FindCoordinatorRequest():
                 self._has_moved = False
@@ -182,7 +190,7 @@ class RacingGroup:
                 return self._named(self._coordinator.answer(request))
             case HeartbeatRequest() as request if self._scenario.leads and self._others.wait(self._runtime.now_ms()):
                 return self._coordinator.answer(request, ErrorCode.REBALANCE_IN_PROGRESS)
-            case HeartbeatRequest() as request if self._known and self.topics.sizes(self._wanted) != self._known:
+            case HeartbeatRequest() as request if self._have_sizes_changed():
                 return self._coordinator.answer(request, ErrorCode.REBALANCE_IN_PROGRESS)
             case SyncGroupRequest() as request:
                 return self._synced(request)
@@ -205,6 +213,21 @@ class RacingGroup:
             is_list = isinstance(sent.request, MetadataRequest) and sent.request.topics is None
             return replace(answer, topics=(*answer.topics, OF_KAFKA)) if is_list else answer
         return answer
+
+    def _delete(self) -> None:
+        """What is committed of a topic ends with it."""
+        if self._has_deleted or not self.logs.is_deleted(TOPICS[0]):
+            return
+        self._has_deleted = True
+        for known in (self.committed, self.epochs, self.notes, self._last_commit):
+            for partition in [partition for partition in known if partition.topic == TOPICS[0]]:
+                del known[partition]
+
+    def _have_sizes_changed(self) -> bool:
+        """Whether somebody else, who leads, knows that topics have other partitions than when they were divided."""
+        sizes = self.topics.sizes(self._wanted)
+        overlooked = {topic for topic, count in sizes.items() if not count and self._scenario.overlooked}
+        return any(sizes[topic] != count for topic, count in self._known.items() if topic not in overlooked)
 
     def _named(self, answer: Response) -> Response:
         """The answer to a JoinGroup gives the member its name, and maybe a generation."""
@@ -239,7 +262,11 @@ class RacingGroup:
         self._known = self.topics.sizes(self._wanted)
         share = self._shares.pop(0) if len(self._shares) > 1 else self._shares[0]
         numbers = {topic: share if topic == TOPICS[0] else share[:1] for topic in self._wanted}
-        return self._coordinator.answer(request, assigned=self.topics.of(numbers, self._wanted))
+        if self._scenario.overlooked:
+            divided = tuple(TopicPartition(topic, number) for topic, some in numbers.items() for number in some)
+        else:
+            divided = tuple(self.topics.of(numbers, self._wanted))
+        return self._coordinator.answer(request, assigned=divided)
 
     def _divide(self, request: SyncGroupRequest) -> tuple[TopicPartition, ...]:
         if self._stands:
@@ -274,7 +301,7 @@ class RacingGroup:
         """The application has let go of these: what was asked for before says nothing of their next assignment."""
         for partition in partitions:
             self._given_up_at[partition] = self.last_sent()
-            self.starts[partition] = set()
+            self.starts[partition], self.starts_anew[partition] = set(), set()
 
     def _of_another(self, partitions: Iterable[TopicPartition], topic_ids: Mapping[str, bytes]) -> set[TopicPartition]:
         """Those whose topic has another id by now than the request says."""
@@ -291,7 +318,10 @@ class RacingGroup:
 
     def known(self, partition: TopicPartition) -> int | None:
         """What is committed for it."""
-        return self.committed.get(partition, None if partition.partition in self._scenario.fresh else FIRST_COMMITTED)
+        first = 0 if self._scenario.from_start else FIRST_COMMITTED
+        has_none = self._has_deleted and partition.topic == TOPICS[0]
+        is_fresh = has_none or partition.partition in self._scenario.fresh
+        return self.committed.get(partition, None if is_fresh else first)
 
     def _listed(self, request: ListOffsetsRequest, sent: SendRequest) -> Response:
         epochs, refuses = request.leader_epochs, self.logs.refusal
@@ -307,18 +337,23 @@ class RacingGroup:
         if timestamp in MOMENTS:
             return ListedOffset(MOMENTS[timestamp], timestamp_ms=timestamp)
         asked = (partition, timestamp) in self.asked
-        offset = self.logs.end() if timestamp == END else ENDS[timestamp]
+        offset = self.logs.limit(partition.topic, POLICIES[timestamp])
         may_be_reset = partition.partition in self._scenario.fresh or bool(self.logs.anew(partition))
         assert asked or may_be_reset, f"{partition} is reset although an offset is committed (rule O1)"
-        is_policy = ENDS[timestamp] == RESETS.get(self._scenario.reset)
+        is_policy = POLICIES[timestamp] == self._scenario.reset
         assert asked or is_policy, f"{partition} is reset to the wrong end (rule O6)"
         self._may_begin(request_id, partition, offset)
         return ListedOffset(offset)
 
     def _may_begin(self, request_id: int, partition: TopicPartition, offset: int) -> None:
+        is_anew, is_present = self.logs.is_anew(partition.topic), request_id > self._given_up_at.get(partition, 0)
         self.answered.add((partition, offset))
-        if request_id > self._given_up_at.get(partition, 0):
+        if is_present:
             self.starts.setdefault(partition, set()).add(offset)
+        if is_anew:
+            self.answered_anew.add((partition, offset))
+        if is_anew and is_present:
+            self.starts_anew.setdefault(partition, set()).add(offset)
 
     def _commit(self, request_id: int, request: OffsetCommitRequest) -> None:
         for partition, wanted in request.offsets.items():

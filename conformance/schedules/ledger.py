@@ -5,11 +5,12 @@ O2   Each record comes once, in order, from there or from where the application 
 O3   No record comes of a partition that is not owned.
 O5   No record comes of a partition that is paused.
 M4   No commit covers what the application was not given.
+O7   When another topic has the name, nothing of the old one comes, is committed, or says where reading begins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 
 from groupspec.conformance.schedules.group import RacingGroup
@@ -27,6 +28,7 @@ class Ledger:
         sought: Where it has set the position since the last poll.
         moved: Where it has set the position since the last commit that was sent was made, and with which of its seeks.
         next: The offset of the next record; None: it is to be read from the committed offset.
+        topic_ids: Topic -> the ids that the member was told of, and when.
         begins_anew: Told of what is read from elsewhere from now on, or is not owned any more.
     """
 
@@ -34,7 +36,10 @@ class Ledger:
         self._scenario = scenario
         self._group = group
         self._reached: dict[TopicPartition, set[int]] = {}
+        self._reached_anew: dict[TopicPartition, set[int]] = {}  # in a topic that was made anew, or sought
+        self.topic_ids: Mapping[str, Mapping[bytes, int]] = {}
         self._written: dict[tuple[TopicPartition, int | None], list[int]] = {}  # by leaders of these, the one before
+        self._begun: set[str] = set()  # topics of which a record was returned that is not the old one's
         self._epochs: dict[TopicPartition, int] = {}  # of the leader that wrote the record before the next one
         self.owned: set[TopicPartition] = set()
         self.paused: set[TopicPartition] = set()
@@ -70,7 +75,8 @@ class Ledger:
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """The application is about to go there: before the call returns it may be committed."""
         self.begins_anew([partition])
-        self._reached.setdefault(partition, set()).add(offset)
+        for reached in (self._reached, self._reached_anew):
+            reached.setdefault(partition, set()).add(offset)
 
     def goes_on(self, partition: TopicPartition, offset: int) -> None:
         """It has gone there."""
@@ -99,23 +105,43 @@ class Ledger:
             assert partition in self.owned, f"a record of {partition}, which is not owned (rule O3)"
             assert partition not in self.paused, f"a record of {partition}, which is paused (rule O5)"
             epoch = self._group.logs.age(record)
+            self._expect_none_newer(record)
             self._expect_at(partition, record.offset, epoch)
             self.next[partition], self._epochs[partition] = record.offset + 1, epoch
             read.add(partition)
         for partition in read:
             self.moved.pop(partition, None)
-            self._reached.setdefault(partition, set()).add(self.next[partition] or 0)
+            for reached in (self._reached, *((self._reached_anew,) if self._epochs[partition] == 0 else ())):
+                reached.setdefault(partition, set()).add(self.next[partition] or 0)
             self._written.setdefault((partition, self.next[partition]), []).append(self._epochs[partition])
         return read
+
+    def expect_present(self, records: Iterable[ConsumerRecord], settled_ms: int) -> None:
+        """A poll() has returned these, that began when all threads knew what the member was told until then."""
+        for record in records:
+            _, *later_ms = self.topic_ids.get(record.topic, {"": 0}).values()
+            is_gone = any(at_ms < settled_ms for at_ms in later_ms) and self._group.logs.is_old(record)
+            assert not is_gone, f"{record.offset} of a {record.topic} of which it was told that it is no more (rule O7)"
+
+    def _expect_none_newer(self, record: ConsumerRecord) -> None:
+        is_old = self._group.logs.is_old(record)
+        if self._scenario.remakes and not is_old:
+            self._begun.add(record.topic)
+        late = is_old and record.topic in self._begun
+        assert not late, f"{record.offset} of a {record.topic} of which the next one's records were returned (rule O7)"
+
+    def _is_judged_anew(self, topic: str) -> bool:
+        """Whether it is another one than the member was told of first, so that nothing of that one counts."""
+        return self._group.logs.is_anew(topic) and len(self.topic_ids.get(topic, ())) > 1
 
     def _expect_at(self, partition: TopicPartition, offset: int, epoch: int = -1) -> None:
         """A record of this leader epoch comes next: behind the last one, or where the logs of two leaders part."""
         expected, logs = self.next[partition], self._group.logs
         if expected is None:
             before = self._group.epochs.get(partition, -1)
-            starts = {
-                logs.passes(logs.goes_on(partition, start, before, epoch)) for start in self._group.starts[partition]
-            }
+            is_anew = epoch == 0 and self._is_judged_anew(partition.topic)
+            answered = (self._group.starts_anew if is_anew else self._group.starts).get(partition, ())
+            starts = {logs.passes(logs.goes_on(partition, start, before, epoch)) for start in answered}
             assert offset in starts, f"{partition} begins at {offset}, not at {starts} (rule O1)"
         else:
             before = self._epochs.get(partition, -1)
@@ -163,9 +189,12 @@ class Ledger:
         assert epoch in possible or not is_judged, f"{partition} is committed with leader epoch {epoch}, not {written}"
         passes = self._group.logs.passes
         is_limited = self._limited_after is not None and request_id > self._limited_after
-        if is_limited and passes(self._processed.get(partition) or offset) < offset:
+        processed = self._processed.get(partition)
+        if is_limited and passes(offset if processed is None else processed) < offset:
             return False
         places = {offset, offset - 1} if passes(offset - 1) == offset else {offset}
         known = any(at in self._reached.get(partition, ()) or (partition, at) in self._group.answered for at in places)
         known |= offset == self._group.logs.parting(partition)
+        if self._is_judged_anew(partition.topic) and "commit one" not in self._scenario.all_calls:
+            known = offset in self._reached_anew.get(partition, ()) or (partition, offset) in self._group.answered_anew
         return known or self._scenario.is_closed_by_others  # which may be just when poll() returns

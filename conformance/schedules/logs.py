@@ -5,7 +5,9 @@ leader epoch. So a reader that is further goes back to that offset, or it would 
 
 Or the first topic is deleted and created anew: it has another id, and its leader epochs begin at 0 (KAFKA-12257), where
 those of the old one may have been still. Who has read of it begins where its reset policy says; the offsets that are
-committed stay, but their epochs say nothing. What names the old id is refused (KIP-516).
+committed stay, but their epochs say nothing. What names the old id is refused (KIP-516). It may be away for a while
+before, and what is committed of it is deleted (OffsetMetadataManager.onPartitionsDeleted): then no request that names
+it is answered otherwise than that there is no such topic.
 """
 
 from __future__ import annotations
@@ -43,6 +45,9 @@ HOLE_EACH: Final = 5
 
 RESETS: Final = {"earliest": 3, "latest": 90}
 """Where each reset policy has a partition begin."""
+
+RESETS_ANEW: Final = {"earliest": 0, "latest": 20}
+"""The same of a topic that was away, and is another one."""
 
 GROWS_MS: Final = 100
 """Each time so long a record is written to each partition: what was its end is not the answer any more."""
@@ -110,32 +115,48 @@ class Logs:
         has_changed = self._parting is not None
         again = 0 < scenario.elects_again_ms <= self._now_ms
         if scenario.remakes:
-            return int(not self._is_anew(topic) and not scenario.same_epoch)
+            return int(not self.is_anew(topic) and not scenario.same_epoch)
         return int(has_changed) + again
 
-    def end(self, at_ms: int | None = None) -> int:
-        """Of each partition, at that time, or as of this answer. With elections it stays: then truncations count."""
-        written = 0 if self._scenario.elects_ms else (self._now_ms if at_ms is None else at_ms) // GROWS_MS
-        return RESETS["latest"] + written
+    def limit(self, topic: str, policy: str, at_ms: int | None = None) -> int:
+        """Where that has each partition of a topic begin, at that time, or as of this answer.
+
+        With elections ends stay: then truncations count.
+        """
+        grows = policy == "latest" and not self._scenario.elects_ms
+        written = (self._now_ms if at_ms is None else at_ms) // GROWS_MS if grows else 0
+        was_away = self._scenario.away_ms and self.is_anew(topic)
+        return (RESETS_ANEW if was_away else RESETS)[policy] + written
 
     def leader(self, topic: str) -> int:
         """The broker that leads its partitions, where one leads all."""
         moved = 0 < self._scenario.moves_ms <= self._now_ms
         return 1 + max(0, self.epoch(topic)) + moved
 
-    def _is_anew(self, topic: str) -> bool:
-        return self._scenario.remakes and topic == TOPICS[0] and self._parting is not None
+    def is_deleted(self, topic: str) -> bool:
+        """Whether it is, or was: then there may be another one by now."""
+        return self._scenario.remakes and topic == TOPICS[0] and self._scenario.elects_ms <= self._now_ms
+
+    def is_anew(self, topic: str) -> bool:
+        """Whether it is another one than at first."""
+        return self.is_deleted(topic) and self._scenario.elects_ms + self._scenario.away_ms <= self._now_ms
 
     def anew(self, partition: TopicPartition) -> set[int]:
         """Where reading begins in a topic that was made anew; nowhere, if it was not."""
-        return {RESETS[self._scenario.reset]} if self._is_anew(partition.topic) else set()
+        topic = partition.topic
+        return {self.limit(topic, self._scenario.reset)} if self.is_anew(topic) else set()
+
+    def is_old(self, record: ConsumerRecord) -> bool:
+        """Whether it is of a topic of which another one has the name, or will have it."""
+        return self._scenario.remakes and record.topic == TOPICS[0] and self.age(record) > 0
 
     def is_of_another(self, topic: str, topic_ids: Mapping[str, bytes]) -> bool:
-        """Whether a request means another topic of this name than there is now."""
-        return topic_ids.get(topic, self._id(topic)) != self._id(topic)
+        """Whether a request means by its id another topic of this name than there is now, if there is one."""
+        is_away = self.is_deleted(topic) and not self.is_anew(topic)
+        return topic in topic_ids and (is_away or topic_ids[topic] != self._id(topic))
 
     def _id(self, topic: str) -> bytes:
-        return f"{topic} {'anew' if self._is_anew(topic) else ''}".encode().ljust(16)
+        return f"{topic} {'anew' if self.is_anew(topic) else ''}".encode().ljust(16)
 
     def age(self, record: ConsumerRecord) -> int:
         """Which leader has written it; if both topics have the same epoch, the old one's counts as higher, as else."""
@@ -148,7 +169,7 @@ class Logs:
     def goes_on(self, partition: TopicPartition, position: int, before: int, epoch: int) -> int:
         """Where the next record of this epoch must be for who has read up to here, the last one of the epoch before."""
         if self._scenario.remakes and 0 <= epoch < before:  # of another topic with the same name
-            return RESETS[self._scenario.reset]
+            return self.limit(partition.topic, self._scenario.reset)
         return min(position, self.parting(partition)) if 0 <= before < epoch else position
 
     def passes(self, position: int) -> int:
@@ -180,7 +201,7 @@ class Logs:
     def _record(self, partition: TopicPartition, offset: int) -> bytes:
         if self._scenario.elects_ms:
             epoch = self.epoch(partition.topic) if self._scenario.remakes else int(self.parting(partition) <= offset)
-            old = OF_THE_OLD if self._scenario.same_epoch and not self._is_anew(partition.topic) else b""
+            old = OF_THE_OLD if self._scenario.same_epoch and not self.is_anew(partition.topic) else b""
             return b"%d:%brecord of %d\n" % (offset, old, epoch)
         unreadable = self._scenario.unreadable and offset % UNREADABLE_EACH == 1
         return b"%d:%b\n" % (offset, UNREADABLE if unreadable else b"record")
@@ -212,7 +233,7 @@ class Logs:
 
     def _led(self, topic: TopicMetadata) -> TopicMetadata:
         epoch, leader = self.epoch(topic.topic), self.leader(topic.topic)
-        if epoch < 0 and not self._scenario.moves_ms:
+        if topic.error or (epoch < 0 and not self._scenario.moves_ms):
             return topic
         partitions = tuple(structs.replace(p, leader=leader, leader_epoch=epoch) for p in topic.partitions)
         return structs.replace(topic, partitions=partitions, topic_id=self._id(topic.topic))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from groupspec.conformance.schedules.asking import Asking
-from groupspec.conformance.schedules.group import BEGINNING, END, ENDS, MOMENTS, RacingGroup
+from groupspec.conformance.schedules.group import BEGINNING, END, MOMENTS, POLICIES, RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.questions import Questions
 from groupspec.conformance.schedules.scenario import Scenario
@@ -70,16 +70,18 @@ class Looking:
         self, name: str, ask: Callable[..., Mapping[TopicPartition, int]], asked: list[TopicPartition], timestamp: int
     ) -> None:
         self._inquires({(partition, timestamp) for partition in asked})
-        before = self._ends(timestamp)
+        before = self._limits(asked, timestamp)
         with self._questions.limited(f"{name}()"):
             found = ask(asked, timeout_ms=self._questions.limit_ms)
-        possible = range(before, self._ends(timestamp) + 1)
-        right = found.keys() == set(asked) and all(offset in possible for offset in found.values())
+        now = self._limits(asked, timestamp)
+        possible = {tp: {before[tp], *range(before[tp], now[tp]), now[tp]} for tp in asked}
+        right = found.keys() == set(asked) and all(offset in possible[tp] for tp, offset in found.items())
         assert right, f"{name}() says {found} of {asked}, and it is one of {possible} (rule O1)"
 
-    def _ends(self, timestamp: int) -> int:
+    def _limits(self, partitions: Collection[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:
         """Where this is, now."""
-        return self._group.logs.end(self._questions.now_ms()) if timestamp == END else ENDS[timestamp]
+        logs, now_ms = self._group.logs, self._questions.now_ms()
+        return {tp: logs.limit(tp.topic, POLICIES[timestamp], now_ms) for tp in partitions}
 
     def _ask_times(self, consumer: Consumer, asked: list[TopicPartition]) -> None:
         """The first record of a moment: of the second partition it lies in the future."""

@@ -118,6 +118,8 @@ class Reading:
             assert not starved, f"poll({timeout_ms}) brings nothing of {starved} (rules P4, Q4)"
         most = self._scenario.at_most
         assert len(records) <= most, f"poll() returns {len(records)} records of at most {most} (rule P4)"
+        if not self._scenario.timers_race:
+            self._ledger.expect_present(records, self.began_ms - LOOK_MS)
         return self._ledger.take(records)
 
     def began_outside(self) -> bool:

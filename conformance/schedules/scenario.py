@@ -106,6 +106,9 @@ class Scenario:
         loses: How many of the records that were fetched last they lack.
         remakes: Whether then the first topic is deleted and created anew instead, and its leader epochs begin anew.
             With no record to be lost both of its incarnations have leader epoch 0: only their ids tell them apart.
+        away_ms: How long that topic is away before, with all that is committed of it. Then its log is another one, too,
+            from offset 0; `NEVER_MS`: it does not come back.
+        overlooked: Whether somebody else, who leads, does not notice that a topic is away.
         unreadable: Whether the application cannot read some of the records.
         deserializing_ms: How long it takes over each record.
         last_calls: What it does just before it closes the consumer.
@@ -120,6 +123,8 @@ class Scenario:
         moves_ms: When all partitions get other leaders of the same epoch, or of none, with the same logs; 0: never.
         sets_limits: Whether the application limits the time of its calls; else the consumer's own limits hold.
         at_close: API -> errors of the next answers as of the moment when the consumer is being closed.
+        from_start: Whether what is committed at first is offset 0, to which the application's seeks go back, too.
+        swaps: Whether the application gives its only topic up for the other one, instead of wanting both.
         brokers: Of which releases they are, whom they throttle, and when they close connections; None: messages are
             handed over as they are, to brokers that speak whatever the member does.
         others_at: With the first good answer to which request the other threads begin instead; "": they do not.
@@ -167,6 +172,10 @@ class Scenario:
     elects_again_ms: int = 0
     moves_ms: int = 0
     sets_limits: bool = True
+    away_ms: int = 0
+    overlooked: bool = False
+    from_start: bool = False
+    swaps: bool = False
     brokers: Brokers | None = None
 
     @property
@@ -302,8 +311,10 @@ class Scenario:
         another += third * (self.third_ms[0] < NEVER_MS)
         another = "it has led before" if self.returns else another
         leads = f"leads; {another}; a partition more at {self.grows_ms} ms" if self.leads else "somebody else leads"
-        start = f"nothing committed of {list(self.fresh)}, reset {self.reset}"
-        anew = f"{TOPICS[0]} made anew{', of the same leader epoch' * self.same_epoch}"
+        start = f"nothing committed of {list(self.fresh)}{', else 0' * self.from_start}, reset {self.reset}"
+        wanted = f"{self.subscription}{', or the other one' * self.swaps}"
+        away = f" after {self.away_ms} ms{', unnoticed by its leader' * self.overlooked}" if self.away_ms else ""
+        anew = f"{TOPICS[0]} made anew{away}{', of the same leader epoch' * self.same_epoch}"
         change = anew if self.remakes else f"new leaders, without {self.loses} records,"
         elects = f"; {change} at {self.elects_ms} ms" if self.elects_ms else ""
         elects += f", and others at {self.elects_again_ms} ms" if self.elects_again_ms else ""
@@ -318,7 +329,7 @@ class Scenario:
         return "\n".join(
             [
                 f"{member} member, {', '.join(self.assignors)}, auto-commit {'on' if self.auto_commit else 'off'}",
-                f"topics {self.subscription}; {leads}{changes}",
+                f"topics {wanted}; {leads}{changes}",
                 f"{start}, shares {list(self.shares)}, at most {self.at_most} records a poll, {records}{elects}",
                 f"answers take {self.latency_ms} ms, polls {self.poll_ms} ms",
                 f"answers: {_told(self.answers) or 'no errors'}; not to be sent: {dict(self.breaks) or 'none'}",

@@ -93,6 +93,8 @@ class Settling:
                     self._expect_fenced(consumer, caller)
                 self.wakeups_due = False
                 return
+            if not self._is_final():
+                read.clear()
             caller.attempt(lambda: read.update(self._reading.poll(consumer, min(POLL_MS, 10 * scenario.poll_ms))))
             woken = self._outcomes.is_woken() or not self.wakeups_due
             told = woken and self._outcomes.has_told(self._requests)
@@ -104,11 +106,16 @@ class Settling:
     def _is_stable(self, consumer: Consumer, read: set[TopicPartition], known: dict[TopicPartition, int]) -> bool:
         owned = self._ledger.owned
         return (
-            consumer.assignment() == owned
+            self._is_final()
+            and consumer.assignment() == owned
             and owned - self._ledger.paused <= read
             and not self._lacks(consumer)
             and not self._uncommitted(known)
         )
+
+    def _is_final(self) -> bool:
+        """Whether a topic that is to be away, or to come back, is by now."""
+        return not self._scenario.away_ms or self._group.topics.are_final()
 
     def _lacks(self, consumer: Consumer) -> str:
         """What is wrong with the membership."""
@@ -124,8 +131,8 @@ class Settling:
         if not self._scenario.auto_commit or self._scenario.logs_change:
             return {}
         owned, places = self._ledger.owned, self._ledger.next
-        left = {tp: at for tp, at in known.items() if tp in owned and at <= (places[tp] or -1)}
-        return {tp: at for tp, at in left.items() if (self._group.known(tp) or -1) < at}
+        left = {tp: at for tp, at in known.items() if tp in owned and at <= _or_none(places[tp])}
+        return {tp: at for tp, at in left.items() if _or_none(self._group.known(tp)) < at}
 
     def _tell_what_is_missing(
         self, consumer: Consumer, read: set[TopicPartition], known: dict[TopicPartition, int]
@@ -154,3 +161,8 @@ class Settling:
         assert told or self._scenario.is_closed_by_others, f"fenced, and poll() says {errors} (rule X2)"
         owned = self._ledger.owned
         assert not owned or caller.closed, f"fenced, and nobody is told that {owned} are lost (rules C2, X2)"
+
+
+def _or_none(offset: int | None) -> int:
+    """The offset; -1, as Kafka writes it, if there is none."""
+    return -1 if offset is None else offset

@@ -339,9 +339,11 @@ class Commits:
     def topic_missing(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
         """A topic that is not there yet (rule D3), or no more: no rebalance waits for that to pass (rule M3).
 
-        If it was made anew Metadata says so, and no commit of the old one is sent any more (rule O7).
+        If it was made anew Metadata says so, and no commit of the old one is sent any more (rule O7). A topic that is
+        known to be missing is asked for once in a while anyway, and not after each commit.
         """
-        self._metadata.refresh()
+        if self._metadata.exist(partition.topic for partition in partitions):
+            self._metadata.refresh()
         if self._asked(sent).purpose is Purpose.REBALANCE:
             self.refused(sent, code, partitions)
         else:

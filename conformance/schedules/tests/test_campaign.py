@@ -314,6 +314,11 @@ def _a_second_later(shut_down: Callable[..., None], self: BackgroundDriver, dead
     shut_down(self, deadline_ms)
 
 
+def _slowly(seek: Callable[..., None], self: Consumer, *given: object) -> None:
+    self._runtime.sleep_ms(1)
+    seek(self, *given)
+
+
 ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
     "leave reason": (
         lambda seam: seam.replace(Leaving.send_leave_group, lambda leave, self, _: leave(self, "")),
@@ -364,7 +369,7 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
         "sticky, it had",
     ),
     "calls at once": (
-        lambda seam: seam.replace(Consumer.seek, lambda _, self, *__: self._runtime.sleep_ms(1)),
+        lambda seam: seam.replace(Consumer.seek, _slowly),
         "nothing to wait for",
     ),
     **{

@@ -100,7 +100,11 @@ PLANTED: Final[Mapping[str, tuple[Callable[[Seam], None], Callable[[Scenario], b
     "throttle time never over": (never_over, throttled, "nothing comes of|is no idleness|does not join|every thread"),
     "newest versions": (newest_versions, old, "and the broker speaks"),
     "first versions kept": (first_versions_kept, upgraded, "and the broker speaks"),
-    "Metadata lost": (metadata_not_asked_again, closed, "without Metadata in between"),
+    "Metadata lost": (
+        metadata_not_asked_again,
+        lambda drawn: closed(drawn) and not drawn.away_ms,  # of which nothing comes then
+        "without Metadata in between",
+    ),
 }
 
 

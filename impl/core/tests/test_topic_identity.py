@@ -15,6 +15,7 @@ from groupspec.impl.core.messages import (
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    MetadataRequest,
     OffsetAndMetadata,
     OffsetCommitRequest,
     OffsetFetchRequest,
@@ -289,6 +290,20 @@ def test_O7_a_commit_of_a_topic_that_is_away_keeps_its_id() -> None:
     scene.pass_ms(100)
     scene.do(Commit(AT_10, 1, 60_000))
     assert [request.topic_ids for request in scene.sent(OffsetCommitRequest)] == [{TOPIC: OLD}]
+
+
+def test_O7_commits_of_a_topic_that_is_away_do_not_ask_for_it_more_often() -> None:
+    """Schedule 4569: an automatic commit is tried after each backoff, and Metadata came as often."""
+    scene = reader(returned=5, enable_auto_commit=True)
+    scene.coordinator.topics = {"another": 1}
+    scene.poll()
+    asked = len(scene.sent(MetadataRequest))
+    scene.pass_ms(5_000)
+    for _ in range(20):
+        scene.answer("OffsetCommit", "UNKNOWN_TOPIC_ID")
+        scene.pass_ms(100)
+    assert len(scene.sent(OffsetCommitRequest)) > 20
+    assert 2 <= len(scene.sent(MetadataRequest)) - asked <= 4
 
 
 def test_a_question_for_the_committed_offset_of_a_topic_that_is_gone_is_asked_of_the_new_one() -> None:
