@@ -45,12 +45,12 @@ BROKEN: dict[str, tuple[Callable[[Seam], None], Callable[[Scenario], bool], str]
     "a topic made anew that has the old one's leader epoch": (
         lambda seam: seam.replace(Metadata._take, _takes_it_for_the_old_one),
         lambda drawn: drawn.same_epoch and not drawn.away_ms,
-        "rule O2",
+        "rule O2|rule O7",
     ),
     "a topic's id": (
         lambda seam: seam.replace(Metadata.topic_ids, lambda *_: {}),
         lambda drawn: drawn.same_epoch and not drawn.away_ms,
-        "rule O2",
+        "rule O2|rule O7",
     ),
     "a comparison for another position": (
         lambda seam: seam.replace(Shared.at, _whatever_the_position_is),
