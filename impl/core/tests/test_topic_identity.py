@@ -292,7 +292,7 @@ def test_O7_a_commit_of_a_topic_that_is_away_keeps_its_id() -> None:
     assert [request.topic_ids for request in scene.sent(OffsetCommitRequest)] == [{TOPIC: OLD}]
 
 
-def test_O7_commits_of_a_topic_that_is_away_do_not_ask_for_it_more_often() -> None:
+def test_commits_of_a_topic_that_is_away_do_not_ask_for_it_more_often() -> None:
     """Schedule 4569: an automatic commit is tried after each backoff, and Metadata came as often."""
     scene = reader(returned=5, enable_auto_commit=True)
     scene.coordinator.topics = {"another": 1}
