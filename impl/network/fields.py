@@ -7,8 +7,9 @@ some versions or in all: a version that lacks it leaves it out on the way out, a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import UnionType
 from typing import Any, Final, TypeVar, get_type_hints
 
@@ -45,7 +46,7 @@ class Field:
     write: Callable[[Any, Context], object] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Record:
     """One class of messages.
 
@@ -76,9 +77,13 @@ class Record:
 
     def read(self, struct: Struct, context: Context) -> Any:
         """The message. Raises UnencodableMessage if it asks for several groups or members at once."""
-        if self.inside in struct:
+        if self.inside and self.inside in struct:
             struct = single(struct.structs(self.inside, around=struct), self.inside)
-        return self.kind(**{field.attribute: field.read(struct, context) for field in self.fields if field.attribute})
+        return self.kind(**{attribute: read(struct, context) for attribute, read in self._read})
+
+    @cached_property
+    def _read(self) -> Sequence[tuple[str, Callable[[Struct, Context], object]]]:
+        return [(field.attribute, field.read) for field in self.fields if field.attribute]
 
 
 def record(kind: type[Any], *special: Field, inside: str = "", error_from: int | None = 0, **renamed: str) -> Record:
@@ -117,13 +122,22 @@ def _with_error_on_each_part(message: Any) -> Any:
 
 # Fields --------------------------------------------------------------------------------------------------------------
 
-_READ: Final[Mapping[object, tuple[object, Callable[[Any], object]]]] = {
-    str: ("", lambda value: str(value or "")),
-    str | None: (None, lambda value: None if value is None else str(value)),
-    int: (-1, int),
-    bool: (False, bool),
-    bytes: (b"", lambda value: bytes(value or b"")),
-    ErrorCode: (ErrorCode.NONE, ErrorCode),
+
+class _Codes(dict[int, ErrorCode]):
+    """By number; to ask the class takes ten times as long."""
+
+    def __missing__(self, code: int) -> ErrorCode:
+        return ErrorCode(code)
+
+
+_CODES: Final = _Codes({code.value: code for code in ErrorCode})
+_READ: Final[Mapping[object, tuple[object, Callable[[Any], object] | None]]] = {
+    str: ("", lambda value: value or ""),
+    str | None: (None, None),
+    int: (-1, None),
+    bool: (False, None),
+    bytes: (b"", lambda value: value or b""),
+    ErrorCode: (ErrorCode.NONE, _CODES.__getitem__),
 }
 """By the type of an attribute: what it is in versions without it, if the class has no default, and how it is read."""
 
@@ -131,6 +145,9 @@ _READ: Final[Mapping[object, tuple[object, Callable[[Any], object]]]] = {
 def _plain(name: str, attribute: str, kind: object, default: object) -> Field:
     empty, convert = _READ[kind]
     missing = empty if default is NODEFAULT else default
+
+    if convert is None:
+        return Field(name, attribute, lambda struct, context: struct.get(name, missing))
 
     def read(struct: Struct, context: Context) -> object:
         value = struct.get(name, LACKING)
@@ -181,7 +198,7 @@ def records(name: str, of: Record) -> Field:
     return Field(
         name,
         name,
-        lambda struct, context: tuple(of.read(item, context) for item in struct.structs(name)),
+        lambda struct, context: tuple([of.read(item, context) for item in struct.structs(name)]),
         lambda message, context: [of.write(item, context) for item in getattr(message, name)],
     )
 
@@ -191,7 +208,7 @@ def pairs(name: str, first: Field, second: Field) -> Field:
     return Field(
         name,
         name,
-        lambda struct, context: tuple((first.read(i, context), second.read(i, context)) for i in struct.structs(name)),
+        lambda s, context: tuple([(first.read(each, context), second.read(each, context)) for each in s.structs(name)]),
         lambda message, context: [{first.name: a, second.name: b} for a, b in getattr(message, name)],
     )
 

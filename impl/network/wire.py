@@ -42,6 +42,8 @@ LACKING = object()
 class Struct:
     """A struct that was read. What it lacks is looked for in the struct `around` it, if that is given."""
 
+    __slots__ = ("_around", "_fields")
+
     def __init__(self, fields: Fields, around: Struct | None = None) -> None:
         self._fields = fields
         self._around = around
