@@ -63,15 +63,18 @@ class Brokers:
         throttles: API -> how long (ms) each of its first answers tells the client to hold back; 0: it does not.
         closes_ms: They close a connection on which nothing has been under way for so long (connections.max.idle.ms);
             every other time the client does not know yet as it sends. 0: never.
+        ends_held: Whether the first connection that holds its client back ends meanwhile.
     """
 
     releases: tuple[str, ...] = (NEWEST,)
     throttles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     closes_ms: int = 0
+    ends_held: bool = False
 
     def __str__(self) -> str:
         held = "; ".join(f"{api}: {', '.join(map(str, some))} ms" for api, some in self.throttles.items())
         closes = f", close what was idle for {self.closes_ms:,} ms" if self.closes_ms else ""
+        closes += ", and the first connection that is throttled" * self.ends_held
         return f"brokers of {', '.join(self.releases)}; throttled by {held or 'none'}{closes}"
 
 
@@ -129,7 +132,11 @@ class EncodedConnection:
         """Take a request; what reaches the broker at once. Raises AssertionError if it must not go out so, or yet."""
         self._unwritten.append(request)
         self._client.submit(request, deadline_ms)
-        return self._written(now_ms)
+        written = self._written(now_ms)
+        due_ms = self._client.next_deadline_ms()
+        is_woken = not self._unwritten or (due_ms is not None and due_ms <= self._quiet_until_ms)
+        assert is_woken, f"{api_of(request.request)} is held back, and nothing looks at it when that is over (rule W2)"
+        return written
 
     def throttle_over(self, now_ms: int) -> list[SendRequest]:
         """What reaches the broker now, if a time to hold back is over."""
@@ -169,10 +176,14 @@ class EncodedConnection:
         return is_spoilt
 
     def ends(self) -> list[SendRequest]:
-        """It is no more: the requests that it owes an answer."""
+        """It is no more: the requests that it owes an answer. AssertionError if nobody would answer for one of them."""
+        owed = [*self._under_way, *(one.request_id for one in self._unwritten)]
         self._under_way.clear()
         self._unwritten.clear()
-        return self._client.take_unanswered()
+        unanswered = self._client.take_unanswered()
+        lost = set(owed) - {one.request_id for one in unanswered}
+        assert not lost, f"a connection ends, and requests {sorted(lost)} that waited for it never do (rule D6)"
+        return unanswered
 
     def has_written(self, request_id: int) -> bool:
         """Whether this one has reached the broker, and has no answer yet."""

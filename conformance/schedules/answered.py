@@ -175,6 +175,7 @@ class Answered:
         if isinstance(request, FindCoordinatorRequest):
             self._gives_up = self._drops = False
             self.refused_ms = now_ms if refused else self.refused_ms
+            self.to_tell |= refused if not (self.doing or self.closes_meanwhile) else set()
         if isinstance(request, LeaveGroupRequest):
             self.parted_ms = now_ms
         if isinstance(response, SyncGroupResponse) and not response.error:

@@ -32,6 +32,9 @@ LOST: Final = "LOST"
 LEADERLESS: Final = "WITHOUT A LEADER"
 """Of each topic the first partition has none, just now."""
 
+BEHIND: Final = "BEHIND"
+"""The broker has not heard of the election yet, and names the leaders of before."""
+
 NO_FAULTS: Final = frozenset({"", SLOW, "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"})
 """Answers that keep nothing from its outcome."""
 

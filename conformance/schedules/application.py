@@ -29,7 +29,7 @@ from groupspec.conformance.schedules.parting import Parting
 from groupspec.conformance.schedules.questions import Questions
 from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.requests import Requests
-from groupspec.conformance.schedules.scenario import LATENCY_MS, LOOKS, REFUSED, UNTIL, Scenario
+from groupspec.conformance.schedules.scenario import AFTER_WORK, LATENCY_MS, LOOKS, REFUSED, UNTIL, Scenario
 from groupspec.conformance.schedules.settling import Settling
 from groupspec.conformance.schedules.times import SETTINGS
 from groupspec.impl.calls import GRACE_MS
@@ -171,6 +171,9 @@ class Application:
         began_ms = self._runtime.now_ms()
         self._questions.in_callback = True
         try:
+            if what.startswith(AFTER_WORK):
+                self._runtime.sleep_ms(self._scenario.others_wait_ms or LATENCY_MS)
+                what = what.removeprefix(AFTER_WORK)
             if what in REFUSED:
                 self._expect_refusal(consumer, what)
             elif what == "work":

@@ -3,6 +3,9 @@
 O1   A position is looked up once: not again while the answer may come.
 O5   Records that are here are not fetched again.
 J8   Metadata are asked for of topics that the application, or its group, wants; and anew when a leader is another one.
+
+And a leader of before is not taken for the present one again when a broker that is behind names it (KIP-320; Kafka's
+Metadata.updateLatestMetadata).
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from groupspec.conformance.schedules.answers import LEADER_IS_ANOTHER
-from groupspec.conformance.schedules.scenario import TOPICS, Scenario
+from groupspec.conformance.schedules.scenario import ASKS_TOPICS, TOPICS, Scenario
 from groupspec.impl.consumer import QUIET_MS
 from groupspec.impl.core.events import SendRequest
 from groupspec.impl.core.messages import (
@@ -69,6 +72,8 @@ class Asking:
         self._brought: dict[TopicPartition, range] = {}
         self._in_vain: Counter[object] = Counter()  # by question: answers by who leads no more, to requests since then
         self._metadata_id = 0  # of the last Metadata
+        self._epochs: dict[TopicPartition, int] = {}  # the latest that Metadata have told, and the member knows
+        self._news: dict[TopicPartition, int] = {}  # with those of the answers that it is working off
         self._failures = self._metadata_ms = 0  # Metadata in vain, one after the other, and when the last one failed
         self.subscribed = frozenset({*scenario.topics, *([EVERYTHING] if scenario.pattern else [])})
         self.inquired: set[tuple[TopicPartition, int]] = set()
@@ -100,6 +105,7 @@ class Asking:
     def turned(self) -> None:
         """It goes on with those that there are."""
         self._in_network = False
+        self._epochs = dict(self._news)
 
     def polls(self, owned: Iterable[TopicPartition]) -> None:
         """A poll() begins: until the next one does, what is wanted now may be asked for."""
@@ -112,6 +118,9 @@ class Asking:
 
     def answered(self, sent: SendRequest, response: Response, errors: set[ErrorCode], now_ms: int) -> None:
         """The member takes this answer."""
+        if isinstance(response, MetadataResponse):
+            told = {TopicPartition(t.topic, p.partition): p.leader_epoch for t in response.topics for p in t.partitions}
+            self._news |= {tp: epoch for tp, epoch in told.items() if epoch > self._news.get(tp, -1)}
         if isinstance(sent.request, MetadataRequest):
             self._failures = 0 if isinstance(response, MetadataResponse) else self._failures + 1
             self._metadata_ms = now_ms
@@ -152,6 +161,11 @@ class Asking:
             foreign -= {EVERYTHING} if "topics" in scenario.all_calls else set()
             assert not foreign, f"Metadata of {foreign}, which nobody wants any more (rule J8)"
         self._expect_leader(request, unanswered, now_ms)
+        # What an application asks about topics is for it alone (Kafka's TopicMetadataFetcher).
+        others_ask = bool({*ASKS_TOPICS} & scenario.all_calls)
+        if isinstance(request, OF_LEADERS) and self._at_once and not (scenario.remakes or others_ask):
+            past = {tp for tp, epoch in request.leader_epochs.items() if epoch < self._epochs.get(tp, -1)}
+            assert not past, f"{api_of(request)} of {past} with an earlier leader epoch than Metadata told (KIP-320)"
 
     def _expect_wanted(self, request: ListOffsetsRequest, now_ms: int) -> None:
         """A call asks, or there is no position: nobody goes on with a question when its call is out of time.

@@ -30,7 +30,7 @@ class EncodedTransport(RacingTransport):
         self._releases = cycle(brokers.releases)
         self._throttles = Throttles(brokers)
         self._connections: dict[str | int, EncodedConnection] = {}
-        self._knows_of_end = True
+        self._knows_of_end, self._ends_held = True, brokers.ends_held
         self._written: dict[str | int, deque[SendRequest]] = {}  # by node, in the order of their bytes
         self.holds_back: Callable[[int, int], None] = lambda _, __: None
 
@@ -57,8 +57,15 @@ class EncodedTransport(RacingTransport):
         self._takes(connection.answer(request_id, response, throttle_ms, now_ms))
         if throttle_ms:
             self.holds_back(now_ms, now_ms + throttle_ms)
-            over = partial(self._throttle_over, connection, throttle_ms)
-            self._runtime.thread(over, "throttle").start()
+            happens = self._ends_meanwhile if self._ends_held else self._throttle_over
+            self._ends_held = False
+            self._runtime.thread(partial(happens, connection, throttle_ms), "throttle").start()
+
+    def _ends_meanwhile(self, connection: EncodedConnection, throttle_ms: int) -> None:
+        self._runtime.sleep_ms(throttle_ms // 2)
+        with self._told, self._news:
+            self._break(connection, ErrorCode.DISCONNECTED)
+            self._news.notify_all()
 
     def _throttle_over(self, connection: EncodedConnection, throttle_ms: int) -> None:
         self._runtime.sleep_ms(throttle_ms)

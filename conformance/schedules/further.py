@@ -12,13 +12,14 @@ from random import Random
 from typing import Final
 
 from groupspec.conformance.schedules import drawing
-from groupspec.conformance.schedules.answers import CLOSINGS, CUT, MOVED, SLOW
+from groupspec.conformance.schedules.answers import BEHIND, CLOSINGS, CUT, MOVED, SLOW
 from groupspec.conformance.schedules.brokers import WITH_BROKERS_OF_THEIR_OWN, of_brokers, of_slow_brokers
-from groupspec.conformance.schedules.drawing import IN_CALLBACKS, MORE_IN_CALLBACKS
+from groupspec.conformance.schedules.drawing import IN_CALLBACKS, LATENCIES_MS, MORE_IN_CALLBACKS
 from groupspec.conformance.schedules.meanwhile import of_a_call_meanwhile, of_a_rare_meeting
 from groupspec.conformance.schedules.overlooked import of_what_is_overlooked
 from groupspec.conformance.schedules.passing import of_what_passes
 from groupspec.conformance.schedules.scenario import (
+    AFTER_WORK,
     ASKS_LOG,
     ASKS_TOPICS,
     LATENCY_MS,
@@ -36,6 +37,9 @@ CHANGES_MS: Final = (500, 1_200, 2_500, 4_000, 6_000)
 
 TAKEN_AWAY: Final = ("REBALANCE_IN_PROGRESS", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 FURTHER_IN_CALLBACKS: Final = ("commit one", "pause", "resume", "look", "enforce_rebalance", "subscribe again")
+
+INSIDE: Final = ("commit", "commit one", "commit_async", "committed", "position", "group_metadata")
+"""Calls that a callback makes after it has worked."""
 
 ASKS_MOST: Final = 3
 """Further calls of one application."""
@@ -69,7 +73,33 @@ def draw(seed: int) -> Scenario:
     drawn = of_what_is_overlooked(drawn, Random(f"overlooked {seed}"))
     if seed % 20 in WITH_BROKERS_OF_THEIR_OWN:
         drawn = replace(drawn, brokers=of_brokers(drawn, Random(f"releases {seed}")))
+    return _with_what_came_last(drawn, Random(f"last {seed}"))
+
+
+def _with_what_came_last(drawn: Scenario, random: Random) -> Scenario:
+    """Seldom a wakeup in a callback, a compacted log, a connection that ends throttled, a broker that is behind."""
+    if random.random() < 0.03 and not drawn.is_closed_by_others:
+        drawn = _woken_inside(drawn, random)
+    drawn = replace(drawn, compacted=drawn.holes and random.random() < 0.5)
+    asks = drawn.all_calls & {*ASKS_TOPICS, *ASKS_LOG}  # with a backoff of its own, as in `brokers.of_brokers`
+    if drawn.brokers is not None and drawn.brokers.throttles and not asks and random.random() < 0.6:
+        drawn = replace(drawn, brokers=replace(drawn.brokers, ends_held=True))
+    if drawn.elects_ms and not drawn.remakes and not drawn.all_calls & {*ASKS_TOPICS} and random.random() < 0.5:
+        behind = tuple(random.choice(("", BEHIND, BEHIND)) for _ in range(6))
+        drawn = replace(drawn, answers={"Metadata": behind} | {k: v for k, v in drawn.answers.items() if v})
     return drawn
+
+
+def _woken_inside(drawn: Scenario, random: Random) -> Scenario:
+    """A wakeup comes while a callback works, which then makes a call; so it is for the next poll()."""
+    then = [f"{AFTER_WORK}{random.choice(INSIDE)}" for _ in range(4)]
+    return replace(
+        drawn,
+        callbacks=tuple(random.choice(("", each, each)) for each in then),
+        others=(("wakeup", 0),),
+        others_at=random.choice(("SyncGroup", "SyncGroup", "OffsetCommit")),
+        others_wait_ms=random.choice(LATENCIES_MS),
+    )
 
 
 def _asking(drawn: Scenario, random: Random) -> Scenario:

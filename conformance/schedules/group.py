@@ -11,6 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from groupspec.conformance.schedules.answers import (
+    BEHIND,
     CUT,
     LEADERLESS,
     LEFT_OUT,
@@ -151,6 +152,8 @@ class RacingGroup:
             error = error.removeprefix(SLOW).strip()
         if error == LEFT_OUT and isinstance(sent.request, OffsetFetchRequest):
             return self._committed(sent.request_id, sent.request.partitions[1:])
+        if error == BEHIND and isinstance(sent.request, MetadataRequest):
+            return self._granted(sent, is_behind=True)
         if error == LEADERLESS and isinstance(sent.request, MetadataRequest):
             return _without_first_leaders(self._granted(sent))
         if error.startswith(ONE) and isinstance(sent.request, OffsetCommitRequest):
@@ -175,7 +178,7 @@ class RacingGroup:
             at_ms = max(at_ms, until_ms)
         return sum(gap_ms for gap_ms in gaps_ms if gap_ms > self._scenario.latency_ms)
 
-    def _granted(self, sent: SendRequest) -> Response:
+    def _granted(self, sent: SendRequest, is_behind: bool = False) -> Response:
         self.hears(api_of(sent.request))
         self.logs.pass_time()
         if self._scenario.away_ms:
@@ -209,7 +212,7 @@ class RacingGroup:
                 return self._committed_at(sent.request_id, request)
         answer = self._coordinator.answer(sent.request)
         if isinstance(answer, MetadataResponse):
-            answer = self.logs.led(answer)
+            answer = self.logs.led(answer, is_behind)
             is_list = isinstance(sent.request, MetadataRequest) and sent.request.topics is None
             return replace(answer, topics=(*answer.topics, OF_KAFKA)) if is_list else answer
         return answer

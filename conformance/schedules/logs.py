@@ -192,11 +192,14 @@ class Logs:
         if error := self.refusal(partition, node, epoch):
             return FetchedPartition(b"", -1, error)
         self.told_ends.setdefault(partition, set()).add(at + 10)
+        hole, begins = b"", at
         if self.passes(at) > at:
-            return FetchedPartition(b"%d\n" % at, at + 10)
-        offsets = range(at, at + 1 + (self.passes(at + 1) == at + 1))
+            hole, begins = b"%d\n" % at, at + 1
+            if not self._scenario.compacted:
+                return FetchedPartition(hole, at + 10)
+        offsets = range(begins, begins + 1 + (self.passes(begins + 1) == begins + 1))
         self._furthest[partition] = max(offsets.stop, self._furthest.get(partition, 0))
-        return FetchedPartition(b"".join(self._record(partition, offset) for offset in offsets), at + 10)
+        return FetchedPartition(hole + b"".join(self._record(partition, offset) for offset in offsets), at + 10)
 
     def _record(self, partition: TopicPartition, offset: int) -> bytes:
         if self._scenario.elects_ms:
@@ -227,12 +230,14 @@ class Logs:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.NONE if epoch in (-1, present) else _WRONG[epoch < present]
 
-    def led(self, metadata: MetadataResponse) -> MetadataResponse:
-        """The same with the present leaders."""
-        return structs.replace(metadata, topics=tuple(self._led(topic) for topic in metadata.topics))
+    def led(self, metadata: MetadataResponse, is_behind: bool = False) -> MetadataResponse:
+        """The same with the present leaders, or those of before the elections."""
+        return structs.replace(metadata, topics=tuple(self._led(topic, is_behind) for topic in metadata.topics))
 
-    def _led(self, topic: TopicMetadata) -> TopicMetadata:
+    def _led(self, topic: TopicMetadata, is_behind: bool) -> TopicMetadata:
         epoch, leader = self.epoch(topic.topic), self.leader(topic.topic)
+        if is_behind and epoch > 0:
+            leader, epoch = leader - epoch, 0
         if topic.error or (epoch < 0 and not self._scenario.moves_ms):
             return topic
         partitions = tuple(structs.replace(p, leader=leader, leader_epoch=epoch) for p in topic.partitions)

@@ -140,7 +140,7 @@ class Parting:
         Nobody looks for a coordinator in order to commit nothing (KAFKA-13717).
         """
         owned, scenario = self._ledger.owned, self._scenario
-        if {"commit", "commit one", "committed", "position", *ASYNC} & {*scenario.callbacks}:
+        if {"commit", "commit one", "committed", "position", *ASYNC} & scenario.calls_in_callbacks:
             return True  # its callback may ask the coordinator, as the call lets go of what is owned (schedule 791)
         if not self._may_commit() or scenario.commits_async or scenario.others or scenario.logs_change:
             return self._may_commit()

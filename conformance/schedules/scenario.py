@@ -43,6 +43,9 @@ UNTIL: Final = "poll until "
 
 ASYNC: Final = ("commit_async", "commit_async that raises")
 
+AFTER_WORK: Final = "work, then "
+"""Followed by the name of a call that a callback makes when it has worked: other threads may have acted meanwhile."""
+
 REFUSED: Final = ("poll inside", "unsubscribe inside", "close inside")
 """Calls that would wait for the very callback that makes them."""
 
@@ -114,6 +117,7 @@ class Scenario:
         last_calls: What it does just before it closes the consumer.
         returns: Whether it has led the group before, by this instance id, and what was divided stands (KIP-814).
         holes: Whether there are batches without a record: of transactions, or what a compaction has left.
+        compacted: Whether a fetch from such a batch brings what stands behind it, too.
         leaders: How many brokers lead the partitions, by turns.
         ends_early: Whether it closes the consumer whatever is under way, instead of reading on until all is well.
         pattern: What a topic's name must match, if it subscribes so; "": by name.
@@ -164,6 +168,7 @@ class Scenario:
     ends_early: bool = False
     returns: bool = False
     holes: bool = False
+    compacted: bool = False
     leaders: int = 1
     pattern: str = ""
     topic_changes: tuple[tuple[int, str, int], ...] = ()
@@ -211,7 +216,12 @@ class Scenario:
     @property
     def all_calls(self) -> set[str]:
         """Of the application, be it in callbacks."""
-        return {*self.calls, *self.last_calls, *self.callbacks}
+        return {*self.calls, *self.last_calls, *self.calls_in_callbacks}
+
+    @property
+    def calls_in_callbacks(self) -> set[str]:
+        """Of the application, as far as its callbacks make them."""
+        return {each.removeprefix(AFTER_WORK) for each in self.callbacks}
 
     @property
     def commits_only_by_itself(self) -> bool:
@@ -264,7 +274,7 @@ class Scenario:
     @property
     def connections_end(self) -> bool:
         """Whether brokers close connections of which the member still sends something there."""
-        return self.brokers is not None and self.brokers.closes_ms > 0
+        return self.brokers is not None and (self.brokers.closes_ms > 0 or self.brokers.ends_held)
 
     @property
     def slow_answers(self) -> int:
@@ -321,6 +331,7 @@ class Scenario:
         elects += f"; leaders of no new epoch at {self.moves_ms} ms" if self.moves_ms else ""
         elects += f"; {self.leaders} brokers lead" if self.leaders > 1 else ""
         kinds = f"{', some cannot be read' * self.unreadable}{', and batches without one' * self.holes}"
+        kinds += " before others" * self.compacted
         records = f"{self.deserializing_ms} ms for each{kinds}"
         changes = "".join(f"; {topic} with {n} partitions at {ms} ms" for ms, topic, n in self.topic_changes)
         callbacks = ", ".join(one or "nothing" for one in self.callbacks)
