@@ -229,8 +229,9 @@ class RacingGroup:
     def _have_sizes_changed(self) -> bool:
         """Whether somebody else, who leads, knows that topics have other partitions than when they were divided."""
         sizes = self.topics.sizes(self._wanted)
-        overlooked = {topic for topic, count in sizes.items() if not count and self._scenario.overlooked}
-        return any(sizes[topic] != count for topic, count in self._known.items() if topic not in overlooked)
+        if self._scenario.overlooked:
+            sizes = {topic: count or self._known.get(topic, 0) for topic, count in sizes.items()}
+        return bool(self._known) and sizes != self._known
 
     def _named(self, answer: Response) -> Response:
         """The answer to a JoinGroup gives the member its name, and maybe a generation."""

@@ -39,8 +39,12 @@ def _away(drawn: Scenario, random: Random) -> Scenario:
     count = PARTITIONS if drawn.manual or overlooked else random.choice(sizes[: -1 if leads else None])
     # A sticky leader keeps partitions that the new topic does not have: Java's AbstractStickyAssignor looks at topics.
     comes = ((goes_ms + away_ms, TOPICS[0], count),) if away_ms < NEVER_MS else ()
+    pattern = random.choice(("orders", ".*")) if not drawn.manual and random.random() < 0.15 else ""
     return replace(
         _of_one_kind(drawn),
+        pattern=pattern,
+        breaks=() if pattern else drawn.breaks,
+        answers=drawn.answers | ({"Metadata": ()} if pattern else {}),  # of a list it is a topic less, or of no leader
         elects_ms=goes_ms,
         away_ms=away_ms,
         remakes=True,

@@ -88,8 +88,10 @@ class Metadata:
         self._missing -= self._wanted - before  # nobody has asked for these meanwhile: they may be there by now
 
     def refresh(self, topics: Iterable[str] = ()) -> None:
-        """Ask again as soon as the backoff allows."""
+        """Ask again as soon as the backoff allows: also of what was subscribed to or assigned since the last poll."""
         self.want(topics)
+        self.want(self._subscription.topics())
+        self.want(partition.topic for partition in self._subscription.assignment())
         self._stale = True
 
     def knows(self, topics: Iterable[str]) -> bool:

@@ -50,7 +50,7 @@ EASY = "BUG-37"
 
 
 RARE: dict[str, tuple[Design, Callable[[Scenario], bool], str]] = {
-    "BUG-79": ("background", lambda drawn: drawn.leads and drawn.another_claims == "stale", "rules K2, K3"),
+    "BUG-79": ("background", lambda drawn: drawn.leads and drawn.another_claims == "stale", "rules K2, K3|rule K3"),
     "O3-marked-anew": (
         "background",
         # "poll for nothing" would tell it first, and of one seek nothing may come

@@ -630,6 +630,28 @@ def test_metadata_is_only_asked_for_what_matters() -> None:
     assert scene.sent(MetadataRequest)[-1].topics == ("bills",)
 
 
+def test_metadata_that_are_wrong_are_asked_for_of_what_is_subscribed_to_by_then() -> None:
+    """Schedule 1000830: a callback had chosen the other topic; until the next poll only the first one was asked for."""
+    scene = Scene({"orders": 2, "bills": 2})
+    scene.do(Start())
+    scene.do(MetadataUpdate(("orders", "bills")))
+    scene.do(Subscribe(("orders",)))
+    scene.poll()
+    scene.coordinator_found()
+    scene.join_accepted()
+    scene.sync_accepted(P0)
+    scene.do(Subscribe(("bills",)))
+    scene.assigned()
+    scene.revoked()
+    scene.join_accepted(2)
+    scene.sync_accepted(*partitions(0, topic="bills"))
+    scene.assigned()
+    scene.committed_are(-1)
+    scene.answer("ListOffsets", "NOT_LEADER_OR_FOLLOWER")
+    scene.pass_ms(100)
+    assert "bills" in (scene.sent(MetadataRequest)[-1].topics or ())
+
+
 def test_a_partition_that_does_not_exist_is_looked_for_again_once_in_a_while() -> None:
     scene = Scene({"orders": 1}, group_id=None)
     scene.do(Start())
