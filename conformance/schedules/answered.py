@@ -33,8 +33,9 @@ from groupspec.impl.core.messages import (
     Response,
     SyncGroupRequest,
     SyncGroupResponse,
+    TopicPartition,
 )
-from groupspec.impl.core.protocol import decode_assignment
+from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment
 from groupspec.impl.scripted import api_of
 
 IDENTITY_IS_GONE: Final = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
@@ -74,6 +75,7 @@ class Answered:
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
         left: Whether it has sent LeaveGroup, and no JoinGroup since.
         identities: For whom it has ever taken itself.
+        is_garbled: Whether an assignment of its was ever such that it cannot be read.
         topic_ids: Topic -> the ids that it was told of, and when.
     """
 
@@ -116,6 +118,7 @@ class Answered:
         self.fenced = self.maybe_fenced = False
         self.leaving = False
         self.left = False
+        self.is_garbled = False
 
     def answered(self, responses: Iterable[ResponseReceived], now_ms: int) -> None:
         """The member takes these, one after the other, before it waits again."""
@@ -178,8 +181,11 @@ class Answered:
             self.to_tell |= refused if not (self.doing or self.closes_meanwhile) else set()
         if isinstance(request, LeaveGroupRequest):
             self.parted_ms = now_ms
-        if isinstance(response, SyncGroupResponse) and not response.error:
-            share = decode_assignment(response.assignment).partitions
+        share = _share_in(response)
+        if isinstance(response, SyncGroupResponse) and not response.error and share is None:
+            self.is_garbled = True
+            self.rounds.may_come(now_ms)
+        if share is not None:
             self.rounds.ends(share, self._scenario.cooperative, now_ms)
             given_up = self.leaving or self._gives_up or self._drops  # maybe: the round, before this came
             if given_up:
@@ -337,6 +343,16 @@ class Answered:
     def in_round(self) -> str:
         """Which request of a round is unanswered; empty: none is."""
         return next((api_of(sent.request) for sent in self._unanswered.values() if isinstance(sent.request, ROUND)), "")
+
+
+def _share_in(response: Response) -> tuple[TopicPartition, ...] | None:
+    """What is assigned; None: nothing is, or what is cannot be read."""
+    if not isinstance(response, SyncGroupResponse) or response.error:
+        return None
+    try:
+        return decode_assignment(response.assignment).partitions
+    except MalformedProtocolData:
+        return None
 
 
 def _of_coordinator(sent: SendRequest) -> bool:

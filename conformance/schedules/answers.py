@@ -35,6 +35,9 @@ LEADERLESS: Final = "WITHOUT A LEADER"
 BEHIND: Final = "BEHIND"
 """The broker has not heard of the election yet, and names the leaders of before."""
 
+GARBLED: Final = "GARBLED"
+"""SyncGroup is answered without an error, and what it assigns cannot be read: another client has divided."""
+
 NO_FAULTS: Final = frozenset({"", SLOW, "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"})
 """Answers that keep nothing from its outcome."""
 

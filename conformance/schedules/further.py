@@ -12,7 +12,7 @@ from random import Random
 from typing import Final
 
 from groupspec.conformance.schedules import drawing
-from groupspec.conformance.schedules.answers import BEHIND, CLOSINGS, CUT, MOVED, SLOW
+from groupspec.conformance.schedules.answers import BEHIND, CLOSINGS, CUT, GARBLED, MOVED, SLOW
 from groupspec.conformance.schedules.brokers import WITH_BROKERS_OF_THEIR_OWN, of_brokers, of_slow_brokers
 from groupspec.conformance.schedules.drawing import IN_CALLBACKS, LATENCIES_MS, MORE_IN_CALLBACKS
 from groupspec.conformance.schedules.meanwhile import of_a_call_meanwhile, of_a_rare_meeting
@@ -77,7 +77,10 @@ def draw(seed: int) -> Scenario:
 
 
 def _with_what_came_last(drawn: Scenario, random: Random) -> Scenario:
-    """Seldom a wakeup in a callback, a compacted log, a connection that ends throttled, a broker that is behind."""
+    """Seldom a wakeup in a callback, a compacted log, a connection that ends throttled, a broker that is behind.
+
+    Or an assignment that cannot be read.
+    """
     if random.random() < 0.03 and not drawn.is_closed_by_others:
         drawn = _woken_inside(drawn, random)
     drawn = replace(drawn, compacted=drawn.holes and random.random() < 0.5)
@@ -87,6 +90,9 @@ def _with_what_came_last(drawn: Scenario, random: Random) -> Scenario:
     if drawn.elects_ms and not drawn.remakes and not drawn.all_calls & {*ASKS_TOPICS} and random.random() < 0.5:
         behind = tuple(random.choice(("", BEHIND, BEHIND)) for _ in range(6))
         drawn = replace(drawn, answers={"Metadata": behind} | {k: v for k, v in drawn.answers.items() if v})
+    if random.random() < 0.02 and not drawn.manual:
+        garbled = (*("",) * random.randint(0, 2), GARBLED)
+        drawn = replace(drawn, answers=drawn.answers | {"SyncGroup": (*garbled, *drawn.answers.get("SyncGroup", ()))})
     return drawn
 
 

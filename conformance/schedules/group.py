@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from groupspec.conformance.schedules.answers import (
     BEHIND,
     CUT,
+    GARBLED,
     LEADERLESS,
     LEFT_OUT,
     LOST,
@@ -51,6 +52,7 @@ from groupspec.impl.core.messages import (
     Request,
     Response,
     SyncGroupRequest,
+    SyncGroupResponse,
     TopicPartition,
 )
 from groupspec.impl.core.protocol import decode_subscription
@@ -154,6 +156,10 @@ class RacingGroup:
             return self._committed(sent.request_id, sent.request.partitions[1:])
         if error == BEHIND and isinstance(sent.request, MetadataRequest):
             return self._granted(sent, is_behind=True)
+        if error == GARBLED and isinstance(sent.request, SyncGroupRequest):
+            synced = self._granted(sent)
+            assert isinstance(synced, SyncGroupResponse)
+            return replace(synced, assignment=synced.assignment[:-1])
         if error == LEADERLESS and isinstance(sent.request, MetadataRequest):
             return _without_first_leaders(self._granted(sent))
         if error.startswith(ONE) and isinstance(sent.request, OffsetCommitRequest):

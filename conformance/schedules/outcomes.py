@@ -132,7 +132,8 @@ class Outcomes:
         assert known or (idle and isinstance(error, IllegalStateError)), f"poll() raises {error!r} (rules M2, D3)"
 
     def _is_told(self, error: KafkaError, requests: Requests) -> bool:
-        return isinstance(error, ProtocolError) and error.code in requests.refusals
+        garbled = requests.is_garbled and "can't be read" in str(error)
+        return garbled or (isinstance(error, ProtocolError) and error.code in requests.refusals)
 
     def raises(self, error: Exception, may_time_out: bool = False) -> None:
         """A call has raised this. No call is out of time where nothing keeps it from its outcome.

@@ -7,16 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from groupspec.conformance.mutation.mutant import Seam
-from groupspec.conformance.schedules.answers import BEHIND
+from groupspec.conformance.schedules.answers import BEHIND, GARBLED
 from groupspec.conformance.schedules.further import INSIDE, draw
 from groupspec.conformance.schedules.scenario import AFTER_WORK, Scenario
 from groupspec.conformance.schedules.tests.searching import expect_found
 from groupspec.impl.core.connection import Connection as Coordinator
 from groupspec.impl.core.context import Context
-from groupspec.impl.core.messages import ErrorCode, TopicMetadata, TopicPartition
+from groupspec.impl.core.joining import Joining
+from groupspec.impl.core.messages import ErrorCode, SyncGroupResponse, TopicMetadata, TopicPartition
 from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment
 from groupspec.impl.network.connection import Connection
 from groupspec.impl.records import ConsumerRecord, _Opened
 from groupspec.impl.threads.call_guard import CallGuard
@@ -69,6 +72,15 @@ def _refused_in_silence(refused: Callable[..., None], self: Coordinator, code: E
         refused(self, code)
 
 
+def _takes_none(accepted: Callable[..., None], self: Joining, response: SyncGroupResponse) -> None:
+    """An assignment that cannot be read is taken for an empty one."""
+    try:
+        decode_assignment(response.assignment)
+    except MalformedProtocolData:
+        response = structs.replace(response, assignment=b"")
+    accepted(self, response)
+
+
 BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]] = {
     "a wakeup while a callback works": (
         lambda seam: seam.replace(CallGuard.check_interrupted, _forgets_in_a_callback),
@@ -95,6 +107,11 @@ BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]]
         lambda drawn: drawn.brokers is not None and drawn.brokers.ends_held,
         "rule D6",
     ),
+    "an assignment that cannot be read": (
+        lambda seam: seam.replace(Joining.sync_accepted, _takes_none),
+        lambda drawn: GARBLED in drawn.answers.get("SyncGroup", ()),
+        "rules? (J2|C1)",
+    ),
     "a lookup that is refused": (
         lambda seam: seam.replace(Coordinator.lookup_refused, _refused_in_silence),
         lambda drawn: "GROUP_AUTHORIZATION_FAILED" in drawn.answers.get("FindCoordinator", ()),
@@ -114,6 +131,7 @@ def test_what_came_last_is_drawn() -> None:
     callbacks = {each for one in drawn for each in one.callbacks}
     assert callbacks >= {f"{AFTER_WORK}{call}" for call in INSIDE}
     assert {one.compacted for one in drawn if one.holes} == {True, False}
+    assert any(GARBLED in one.answers.get("SyncGroup", ()) for one in drawn)
     assert any(BEHIND in one.answers.get("Metadata", ()) for one in drawn)
     assert {one.brokers.ends_held for one in drawn if one.brokers is not None} == {True, False}
 
