@@ -156,7 +156,7 @@ class Application:
         wants, vanish = self._choosing.wanted.covers, scenario.topics_vanish
         unwanted = {tp for tp in partitions if tp.topic in vanish or (chosen_late and not wants(tp.topic))}
         for partition in set(partitions) - self.ledger.sought - self.ledger.moved.keys() - unwanted:
-            position, committed = self.ledger.next.get(partition), self._group.committed.get(partition)
+            position, committed = self.ledger.next.get(partition), self._group.known(partition)
             places = () if position is None else (position, self._group.logs.passes(position))
             assert position is None or committed in places, (
                 f"{partition} is revoked at {position} and committed at {committed} (rules C3, M8)"

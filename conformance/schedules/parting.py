@@ -122,7 +122,7 @@ class Parting:
     def _expect_committed(self, wanted: dict[TopicPartition, int], joins: int) -> None:
         """Of a close() that began after so many JoinGroups."""
         for partition, offset in wanted.items():
-            found = self._group.committed.get(partition)
+            found = self._group.known(partition)
             kept = self._requests.rounds.joins > joins  # in a round nothing can be committed (rule M7)
             places = (offset, self._group.logs.passes(offset))
             assert found in places or kept, f"closed at {offset} of {partition}, and {found} is committed (rule L5)"

@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from groupspec.conformance.mutation.mutant import Seam
+from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.scenario import NEVER_MS, TOPICS, Scenario
 from groupspec.conformance.schedules.tests.heard import CALM, SYNC, Heard, World, expect, join_group
@@ -152,6 +153,22 @@ def test_what_is_easily_overlooked_is_drawn() -> None:
     assert sum(one.from_start for one in drawn) > 100
     assert any(one.swaps and one.topics == TOPICS[:1] and "other topics" in one.calls for one in drawn)
     assert all("orders made anew after" in str(one) for one in away)
+
+
+@pytest.mark.parametrize(("from_start", "told"), [(True, None), (False, "is revoked at 0")])
+def test_M8_who_has_gone_back_to_what_is_committed_has_nothing_to_commit(from_start: bool, told: str | None) -> None:
+    """Schedule 1002628: a seek to 0, where 0 was committed at first."""
+
+    def work(runtime: ScheduledRuntime) -> None:
+        scenario = replace(CALM, from_start=from_start, fresh=(), auto_commit=True, topic_changes=())
+        world = World(runtime, scenario)
+        application = Application(runtime, scenario, world.group, world.transport, world.requests)
+        application.ledger.assigned([PLACE])
+        application.ledger.next[PLACE] = 0
+        application._reading.is_under_way = True
+        application._expect_committed([PLACE])
+
+    expect(work, told)
 
 
 AWAY = replace(CALM, calls=("poll",), remakes=True, elects_ms=2_000, loses=0, away_ms=1_000, from_start=False, fresh=())
