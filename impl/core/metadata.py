@@ -88,7 +88,10 @@ class Metadata:
         self._missing -= self._wanted - before  # nobody has asked for these meanwhile: they may be there by now
 
     def refresh(self, topics: Iterable[str] = ()) -> None:
-        """Ask again as soon as the backoff allows: also of what was subscribed to or assigned since the last poll."""
+        """Ask again as soon as the backoff allows: also of what was subscribed to or assigned since the last poll.
+
+        (As Java's ConsumerMetadata.newMetadataRequestBuilder, which names what is subscribed to as it asks.)
+        """
         self.want(topics)
         self.want(self._subscription.topics())
         self.want(partition.topic for partition in self._subscription.assignment())
