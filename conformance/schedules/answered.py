@@ -199,7 +199,8 @@ class Answered:
             self._given = response.member_id
         given_up = self._gives_up or self._drops or self._may_be_given_up(request)
         if isinstance(response, JoinGroupResponse) and not response.error:
-            self._given_up_as = self._identity if self.doing or self.leaving else None
+            leaves = self.doing or self.leaving or self.closes_meanwhile
+            self._given_up_as = self._identity if leaves else None
             self._identity = (response.member_id, response.generation)
         elif errors & IDENTITY_IS_GONE and self._counts(request) and not (given_up or self._is_certainly_fenced()):
             name, is_unknown = self._identity[0], ErrorCode.UNKNOWN_MEMBER_ID in errors

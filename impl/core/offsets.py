@@ -247,7 +247,7 @@ class Offsets:
 
     def topic_gone(self, sent: Sent) -> None:
         """No topic has the id: again after the backoff, when Metadata has said what has become of it (rule O7)."""
-        self._metadata.refresh()
+        self._metadata.refresh(partition.topic for partition in self._question(sent).partitions)
         self.retriable(sent)
 
     def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:

@@ -229,14 +229,15 @@ def test_M7_who_is_closed_by_another_thread_may_commit_in_the_round_that_it_give
         heard.sends(OffsetCommitRequest("billing", 1, "m", None, {}))
 
 
-@pytest.mark.parametrize("leaves", [True, False])
-def test_M1_who_leaves_as_its_round_is_answered_may_commit_as_whom_it_was_before(leaves: bool) -> None:
-    """Schedule 2000494: the callback of close() commits, and the round that it gives up has made it somebody else."""
+@pytest.mark.parametrize("leaves", ["itself", "closed by another thread", ""])
+def test_M1_who_leaves_as_its_round_is_answered_may_commit_as_whom_it_was_before(leaves: str) -> None:
+    """Schedules 2000494, 2001398: a callback of close() commits; the round that it gives up makes it another one."""
     heard = Heard()
     heard.stable()
     heard.requests.rounds.may_come(1_000)
     join = heard.sends(join_group("orders"))
-    heard.requests.doing = "close" if leaves else ""
+    heard.requests.doing = "close" if leaves == "itself" else ""
+    heard.requests.closes_meanwhile = leaves == "closed by another thread"
     heard.takes((join, JoinGroupResponse(ErrorCode.NONE, 2, "cooperative-sticky", "other", "m")))
     heard.takes()
     commit = OffsetCommitRequest("billing", 1, "m", None, {})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groupspec.impl.core.events import Commit, Error, Fetch, FetchCommitted, MetadataUpdate
+from groupspec.impl.core.events import Commit, Error, Fetch, FetchCommitted, MetadataUpdate, Subscribe, Unsubscribe
 from groupspec.impl.core.messages import (
     FetchedPartition,
     FetchRequest,
@@ -290,6 +290,20 @@ def test_O7_a_commit_of_a_topic_that_is_away_keeps_its_id() -> None:
     scene.pass_ms(100)
     scene.do(Commit(AT_10, 1, 60_000))
     assert [request.topic_ids for request in scene.sent(OffsetCommitRequest)] == [{TOPIC: OLD}]
+
+
+def test_a_question_about_a_topic_that_is_not_subscribed_to_any_more_asks_for_its_metadata() -> None:
+    """Schedule 2002131: only the present subscription was asked for, so that the old id was sent again and again."""
+    scene = Scene({TOPIC: 4, "another": 1})
+    scene.coordinator.topic_ids[TOPIC] = OLD
+    scene.stable(0)
+    scene.do(Unsubscribe(1))
+    scene.revoked()
+    scene.do(Subscribe(("another",)))
+    scene.poll()
+    scene.do(FetchCommitted((P0,), 2, 60_000))
+    gone(scene, "OffsetFetch", "UNKNOWN_TOPIC_ID")
+    assert [request.topic_ids for request in scene.sent(OffsetFetchRequest)][-1] == {TOPIC: NEW}
 
 
 def test_commits_of_a_topic_that_is_away_do_not_ask_for_it_more_often() -> None:
