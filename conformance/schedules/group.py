@@ -82,6 +82,7 @@ class RacingGroup:
         logs: What Fetch brings.
         starts: Partition -> the offsets to begin at that were answered for the present assignment.
         starts_anew: Those of a topic that was made anew.
+        sought: Partitions of which the application wants an end of the log: what is committed is no start any more.
         answered: Every offset to begin at that was ever answered.
         answered_anew: The same.
         commits: Every commit of a partition, in their order.
@@ -116,6 +117,7 @@ class RacingGroup:
         self.epochs: dict[TopicPartition, int] = {}
         self.notes: dict[TopicPartition, str] = {}
         self.starts: dict[TopicPartition, set[int]] = {}
+        self.sought: set[TopicPartition] = set()
         self.starts_anew: dict[TopicPartition, set[int]] = {}
         self.answered: set[tuple[TopicPartition, int]] = set()
         self.answered_anew: set[tuple[TopicPartition, int]] = set()
@@ -312,6 +314,7 @@ class RacingGroup:
         for partition in partitions:
             self._given_up_at[partition] = self.last_sent()
             self.starts[partition], self.starts_anew[partition] = set(), set()
+            self.sought.discard(partition)
 
     def _of_another(self, partitions: Iterable[TopicPartition], topic_ids: Mapping[str, bytes]) -> set[TopicPartition]:
         """Those whose topic has another id by now than the request says."""
@@ -321,7 +324,7 @@ class RacingGroup:
         found = {partition: self.known(partition) for partition in partitions}
         for partition, offset in found.items():
             if offset is not None:
-                self._may_begin(request_id, partition, offset)
+                self._may_begin(request_id, partition, offset, is_start=partition not in self.sought)
         return OffsetFetchResponse(
             {p: FetchedOffset(-1 if at is None else at, "", self.epochs.get(p, -1)) for p, at in found.items()}
         )
@@ -355,8 +358,9 @@ class RacingGroup:
         self._may_begin(request_id, partition, offset)
         return ListedOffset(offset)
 
-    def _may_begin(self, request_id: int, partition: TopicPartition, offset: int) -> None:
-        is_anew, is_present = self.logs.is_anew(partition.topic), request_id > self._given_up_at.get(partition, 0)
+    def _may_begin(self, request_id: int, partition: TopicPartition, offset: int, is_start: bool = True) -> None:
+        is_anew = self.logs.is_anew(partition.topic)
+        is_present = is_start and request_id > self._given_up_at.get(partition, 0)
         self.answered.add((partition, offset))
         if is_present:
             self.starts.setdefault(partition, set()).add(offset)

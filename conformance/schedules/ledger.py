@@ -93,6 +93,7 @@ class Ledger:
         self.sought.add(partition)
         self.moved[partition] = next(self._seeks)
         self._group.given_up([partition])
+        self._group.sought.add(partition)
         self.begins_anew([partition])
 
     def take(self, records: Iterable[ConsumerRecord]) -> set[TopicPartition]:

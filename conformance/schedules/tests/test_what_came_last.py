@@ -12,13 +12,14 @@ from msgspec import structs
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.answers import BEHIND, GARBLED
 from groupspec.conformance.schedules.further import INSIDE, draw
-from groupspec.conformance.schedules.scenario import AFTER_WORK, Scenario
+from groupspec.conformance.schedules.scenario import AFTER_WORK, SEEKS, Scenario
 from groupspec.conformance.schedules.tests.searching import expect_found
 from groupspec.impl.core.connection import Connection as Coordinator
 from groupspec.impl.core.context import Context
 from groupspec.impl.core.joining import Joining
 from groupspec.impl.core.messages import ErrorCode, SyncGroupResponse, TopicMetadata, TopicPartition
 from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment
 from groupspec.impl.network.connection import Connection
 from groupspec.impl.records import ConsumerRecord, _Opened
@@ -72,6 +73,11 @@ def _refused_in_silence(refused: Callable[..., None], self: Coordinator, code: E
         refused(self, code)
 
 
+def _only_where_nothing_is_committed(_: object, self: Positions) -> dict[TopicPartition, int]:
+    """seek_to_beginning() and seek_to_end() count where no offset is committed."""
+    return {}
+
+
 def _takes_none(accepted: Callable[..., None], self: Joining, response: SyncGroupResponse) -> None:
     """An assignment that cannot be read is taken for an empty one."""
     try:
@@ -111,6 +117,11 @@ BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]]
         lambda seam: seam.replace(Joining.sync_accepted, _takes_none),
         lambda drawn: GARBLED in drawn.answers.get("SyncGroup", ()),
         "rules? (J2|C1)",
+    ),
+    "an end of the log instead of what is committed": (
+        lambda seam: seam.replace(Positions.resets, _only_where_nothing_is_committed),
+        lambda drawn: bool({*SEEKS} & {*drawn.calls}),
+        "rule O1",
     ),
     "a lookup that is refused": (
         lambda seam: seam.replace(Coordinator.lookup_refused, _refused_in_silence),
