@@ -14,9 +14,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import structs
+
 from groupspec.conformance.releases import releases
 from groupspec.impl.core.events import ResponseReceived, SendRequest
-from groupspec.impl.core.messages import Response
+from groupspec.impl.core.messages import Request, Response
 from groupspec.impl.network.codec import api_of, decode_request, encode_response, ids_in, read_header
 from groupspec.impl.network.connection import Connection
 from groupspec.impl.network.errors import RequestHeader
@@ -24,6 +26,7 @@ from groupspec.impl.network.frames import DEFAULT_LIMIT, FrameReader, framed
 from groupspec.impl.network.topic_ids import TopicIds
 from groupspec.impl.network.versions import (
     API_VERSIONS,
+    BY_NAME,
     THROTTLED_FROM,
     ApiVersionsResponse,
     VersionRange,
@@ -96,11 +99,12 @@ class Throttles:
 
 @dataclass(frozen=True, slots=True)
 class _UnderWay:
-    """A request that has reached the broker."""
+    """A request that has reached the broker. `read`: what that one has found in its bytes."""
 
     request: SendRequest
     header: RequestHeader
     topic_ids: TopicIds
+    read: Request
 
 
 class EncodedConnection:
@@ -189,6 +193,14 @@ class EncodedConnection:
         """Whether this one has reached the broker, and has no answer yet."""
         return request_id in self._under_way
 
+    def as_read(self, request_id: int) -> tuple[Request, int]:
+        """Of a request that has reached the broker: what that one has read, by name or by id, and its version."""
+        each = self._under_way[request_id]
+        ids, version = getattr(each.request.request, "topic_ids", {}), each.header.version
+        if ids and version > BY_NAME[each.header.api].highest:
+            return structs.replace(each.read, topic_ids=ids), version
+        return each.read, version
+
     def is_idle(self, for_ms: int, now_ms: int) -> bool:
         """Whether nothing has been under way for so long."""
         return not (self._under_way or self._unwritten) and now_ms - self.used_ms >= for_ms
@@ -216,7 +228,7 @@ class EncodedConnection:
             f"{header.api} {self._quiet_until_ms - now_ms} ms before the throttle time is over (rule W2)"
         )
         topic_ids = ids_in(request.request) or TopicIds()
-        decode_request(frame, topic_ids)
+        _, read = decode_request(frame, topic_ids)
         self.used_ms = now_ms
-        self._under_way[request.request_id] = _UnderWay(request, header, topic_ids)
+        self._under_way[request.request_id] = _UnderWay(request, header, topic_ids, read)
         return request

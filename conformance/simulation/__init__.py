@@ -4,10 +4,12 @@ From the bottom:
 
 loop          Virtual time.
 aims          What random faults seldom lead to, and what leads there.
+brokers       Of which releases they are, when they close connections, and who hears late.
 plan          What happens in a run: drawn from a seed.
 logs          The partitions: records that come by the clock, leaders that lack some of them.
 cluster       The brokers: coordinator and metadata.
 network       Connections that break, delay, lose and are silent.
+encoded       The same, over which bytes go.
 member        What the parts of a run see of one process.
 ledger        What must hold of records, commits, owners and callbacks.
 situations    The rare situations that a campaign has to meet, and whether it did.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -20,7 +20,7 @@ from groupspec.impl.core.messages import ErrorCode, Request, Response, TopicPart
 
 BROKERS: Final = tuple(messages.Broker(node, "broker", 9090 + node) for node in range(1, NODES + 1))
 VERSION: Final = 9
-"""Of every request, as far as a coordinator cares."""
+"""Of every request whose bytes do not say another one, as far as a coordinator cares."""
 
 Reply = Callable[[Response], None]
 
@@ -81,9 +81,9 @@ class Cluster:
         self.coordinator = node
         self._loading = self._loop.after(load_ms, self._moved)
 
-    def delete_topic(self, topic: str) -> None:
-        """The topic is deleted, and with it what the group has committed of it."""
-        self.logs.delete(topic)
+    def delete_topic(self, topic: str, behind_ms: Sequence[int] = ()) -> None:
+        """The topic is deleted, and with it what the group has committed of it. `behind_ms`: see Logs.delete."""
+        self.logs.delete(topic, behind_ms)
         self._deleted.add(topic)
         if not self.is_moving:
             self._forget_deleted()
@@ -126,46 +126,45 @@ class Cluster:
 
     # Requests --------------------------------------------------------------------------------------------------------
 
-    def receive(self, request: Request, node: int, client_id: str, reply: Reply) -> None:
+    def receive(self, request: Request, node: int, client_id: str, reply: Reply, version: int = VERSION) -> None:
         """A request that has reached this node: `reply` is called with its answer, now, later or never."""
         match request:
             case messages.MetadataRequest(topics):
-                reply(messages.MetadataResponse(self._brokers(), tuple(map(self._topic, topics or TOPICS))))
+                reply(messages.MetadataResponse(self._brokers(), tuple(self._topic(t, node) for t in topics or TOPICS)))
             case messages.FindCoordinatorRequest():
                 reply(self._found())
             case messages.ListOffsetsRequest(timestamps):
-                errors = {p: self.logs.topic_error(p.topic, {}) for p in timestamps}
+                errors = {p: self.logs.seen_by(node, p.topic).topic_error(p.topic, {}) for p in timestamps}
                 reply(messages.ListOffsetsResponse({p: messages.ListedOffset(0, e) for p, e in errors.items()}))
             case messages.FetchRequest():
-                self.logs.fetch(request, reply)
+                self.logs.fetch(request, node, reply)
             case messages.OffsetForLeaderEpochRequest():
-                reply(self.logs.epoch_ends(request))
+                reply(self.logs.epoch_ends(request, node))
             case messages.ApiVersionsRequest():
                 raise AssertionError("the core asks for no versions")
             case messages.OffsetCommitRequest(offsets=offsets, topic_ids=ids) if gone := self._gone(offsets, ids):
                 errors = dict.fromkeys(gone, ErrorCode.UNKNOWN_TOPIC_ID)
                 left = {p: offset for p, offset in offsets.items() if p not in gone}
                 if left:
-                    self._ask(
-                        structs.replace(request, offsets=left), node, client_id, partial(_with_errors, errors, reply)
-                    )
+                    asked = structs.replace(request, offsets=left)
+                    self._ask(asked, node, client_id, partial(_with_errors, errors, reply), version)
                 else:
                     reply(messages.OffsetCommitResponse(errors))
             case messages.OffsetFetchRequest(partitions=wanted, topic_ids=ids) if self._gone(wanted, ids):
                 error = messages.FetchedOffset(-1, error=ErrorCode.UNKNOWN_TOPIC_ID)
                 reply(messages.OffsetFetchResponse(dict.fromkeys(wanted, error)))
             case _:
-                self._ask(request, node, client_id, reply)
+                self._ask(request, node, client_id, reply, version)
 
     def _gone(self, partitions: Iterable[TopicPartition], topic_ids: Mapping[str, bytes]) -> list[TopicPartition]:
         """Those of topics that are no more, by the ids that a request has for them."""
         refused = ErrorCode.UNKNOWN_TOPIC_ID
         return [p for p in partitions if self.logs.topic_error(p.topic, topic_ids) is refused]
 
-    def _ask(self, request: GroupRequest, node: int, client_id: str, reply: Reply) -> None:
+    def _ask(self, request: GroupRequest, node: int, client_id: str, reply: Reply, version: int) -> None:
         handle, self._next_handle = self._next_handle, self._next_handle + 1
         self._waiting[handle] = reply
-        caller = Caller(VERSION, client_id)
+        caller = Caller(version, client_id)
         self._reply(self.coordinators.ask(handle, request, node, caller, self._loop.now_ms))
 
     def _reply(self, answers: object) -> None:
@@ -192,17 +191,18 @@ class Cluster:
     def _brokers(self) -> tuple[messages.Broker, ...]:
         return tuple(broker for broker in BROKERS if broker.node_id not in self.down)
 
-    def _topic(self, topic: str) -> messages.TopicMetadata:
-        if error := self.logs.topic_error(topic, {}):
+    def _topic(self, topic: str, node: int) -> messages.TopicMetadata:
+        logs = self.logs.seen_by(node, topic)
+        if error := logs.topic_error(topic, {}):
             return messages.TopicMetadata(topic, (), error)
-        leader, epochs = self._leader(), self.logs.epochs
+        leader, epochs = self._leader(), logs.epochs
         return messages.TopicMetadata(
             topic,
             tuple(
                 messages.PartitionMetadata(partition.partition, leader, leader_epoch=epochs[partition])
-                for partition in self.logs.all_partitions([topic])
+                for partition in logs.all_partitions([topic])
             ),
-            topic_id=self.logs.topic_id(topic),
+            topic_id=logs.topic_id(topic),
         )
 
     def _leader(self) -> int:

@@ -77,10 +77,10 @@ class LinkTransport:
     def close(self, timeout_ms: int) -> None:
         """See Transport: connections break when the process ends, which is now."""
 
-    def answer(self, request_id: int, response: Response) -> None:
+    def answer(self, received: ResponseReceived) -> None:
         """An answer has come."""
         with self._news:
-            self._ready.append(ResponseReceived(request_id, response))
+            self._ready.append(received)
             self._news.notify_all()
 
 
@@ -115,9 +115,9 @@ class ConsumerProcess(Process):
         """See Process."""
         self.happens(self.application.start)
 
-    def answered(self, request_id: int, response: Response) -> None:
+    def answered(self, request_id: int, response: Response, throttle_ms: int = 0) -> None:
         """See Peer."""
-        self._transport.answer(request_id, response)
+        self._transport.answer(ResponseReceived(request_id, response, throttle_ms))
 
     def next_deadline_ms(self) -> int | None:
         """See Process."""

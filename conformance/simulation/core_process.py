@@ -48,9 +48,9 @@ class CoreProcess(Process, CoreMember):
         self.give(make_event(number))
         return number
 
-    def answered(self, request_id: int, response: Response) -> None:
+    def answered(self, request_id: int, response: Response, throttle_ms: int = 0) -> None:
         """See Peer."""
-        self.give(ResponseReceived(request_id, response))
+        self.give(ResponseReceived(request_id, response, throttle_ms))
 
     def next_deadline_ms(self) -> int | None:
         """See Process."""

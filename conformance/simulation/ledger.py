@@ -13,7 +13,8 @@ there may be left out: so whoever reads on at its old position has lost some.
 
 A topic may be made anew (`logs`): then its books begin anew, and whoever reads on at its old position has lost records,
 too. What is of the old topic counts for nothing, and is returned by no poll() that begins after the process was told
-that there is another one (O7).
+that there is another one (O7). A commit by name that was sent before may land on the new one: then who has read nothing
+of the old one since it has the partition may begin there, and nobody else.
 """
 
 from __future__ import annotations
@@ -98,6 +99,11 @@ class Ledger(Books[Member, TopicPartition]):
         self._sought: dict[tuple[Member, TopicPartition], int] = {}
         self._troubled: dict[Member, int] = {}
         self._known: dict[tuple[Member, str], tuple[int, int]] = {}  # which topic of the name it is, told when
+        self._gone: dict[tuple[Member, str], set[int]] = {}  # those that it was before
+        self._meant: dict[tuple[Member, int], dict[str, int]] = {}  # by a commit under way: which topics of their names
+        self._landed: dict[TopicPartition, set[int]] = {}  # what commits of the old topic have left on the new one
+        self._has_read: set[tuple[Member, TopicPartition]] = set()  # since it has it
+        self._goes_on: set[tuple[Member, TopicPartition]] = set()  # in the new topic, and has read of the old one
 
     # Callbacks -------------------------------------------------------------------------------------------------------
 
@@ -107,7 +113,10 @@ class Ledger(Books[Member, TopicPartition]):
             is_new = partition not in self.owned(process)
             expect(is_new, "callbacks", f"{process.name} is assigned {partition} twice (C1)")
             self.assign(process, partition)
-            self._next.pop((process, partition), None)
+            key = (process, partition)
+            self._next.pop(key, None)
+            self._has_read.discard(key)
+            self._goes_on.discard(key)
         self.check_owners(process)
 
     def check_owners(self, process: Member) -> None:
@@ -198,20 +207,27 @@ class Ledger(Books[Member, TopicPartition]):
                 raise Broken("records of others", f"{is_given} a record of {partition}, which it does not own (O3)")
             if partition in process.application.paused:
                 raise Broken("records of paused partitions", f"{is_given} a record of {partition}, which it has paused")
-            made, expected = self._next.get((process, partition), (record.timestamp_ms, record.offset))
-            if record.timestamp_ms > made:
+            key = (process, partition)
+            made, expected = self._next.get(key, (record.timestamp_ms, record.offset))
+            if record.timestamp_ms != made:
                 expected = record.offset  # of another topic: `processed` sees where it begins
+                if key in self._has_read:
+                    self._goes_on.add(key)
             if record.offset > expected or (record.offset < expected and partition not in self._cut):
                 text = f"{is_given} {record.offset} of {partition} instead of {expected} (O2)"
                 raise Broken("order of records", text)
-            self._next[process, partition] = (record.timestamp_ms, record.offset + 1)
+            self._next[key] = (record.timestamp_ms, record.offset + 1)
+            self._has_read.add(key)
 
     def _expect_present(self, process: Member, record: ConsumerRecord) -> None:
         """A record of a topic that is no more is returned only to a poll() that began before the process was told."""
         known, told_ms = self._known[process, record.topic]
         if record.timestamp_ms == known:
             return
-        is_old = record.timestamp_ms < known and told_ms < process.application.poll_began_ms
+        gone = self._gone.get((process, record.topic), ())
+        is_old = (
+            record.timestamp_ms in gone and record.timestamp_ms < known and told_ms < process.application.poll_began_ms
+        )
         text = f"{process.name} is given {record.offset} of a {record.topic} that it was told is no more (O7)"
         expect(not is_old, "records of another topic", text)
 
@@ -219,16 +235,24 @@ class Ledger(Books[Member, TopicPartition]):
         """Which topic of this name the process was told is there; -1: it was told of none."""
         return self._known.get((process, topic), (-1, 0))[0]
 
-    def told_topic(self, process: Member, topic: str, topic_id: bytes) -> None:
-        """The process was told which topic has this name."""
-        made = self._logs.how_manieth(topic, topic_id)
-        if made > self._knows(process, topic):
+    def told_topic(self, process: Member, topic: str, topic_id: bytes) -> bool:
+        """The process was told which topic has this name; whether that is one that it knows to be no more.
+
+        Of two that it has not heard of before it cannot know which one is the later: it goes by whom it asks.
+        """
+        made, known = self._logs.how_manieth(topic, topic_id), self._knows(process, topic)
+        gone = self._gone.setdefault((process, topic), set())
+        if made in gone:
+            return made < known
+        if made != known:
+            gone.add(known)
             self._known[process, topic] = (made, process.loop.now_ms)
+        return False
 
     def made_anew(self, topic: str) -> None:
         """The topic is no more: what is known of it, and what was committed, ends with it."""
         for partition in self._logs.all_partitions([topic]):
-            for of_partition in (self.marks, self._cut, self.committed, self._committed_epochs):
+            for of_partition in (self.marks, self._cut, self.committed, self._committed_epochs, self._landed):
                 of_partition.pop(partition, None)
             for key in [key for key in self._sought if key[1] == partition]:
                 del self._sought[key]
@@ -261,7 +285,7 @@ class Ledger(Books[Member, TopicPartition]):
                 continue
             mark = self.marks.get(partition, 0)
             taken = self.take(process, partition, record.offset, record.offset)
-            if taken.missing:
+            if taken.missing and record.offset > self._may_begin_at(process, partition):
                 text = f"{process.name} processes {record.offset} of {partition}; {mark} was never processed (O1)"
                 raise Broken("lost records", text)
             if taken.doubled and not taken.excused:
@@ -271,25 +295,66 @@ class Ledger(Books[Member, TopicPartition]):
                     "though whoever had it before gave it up in order",
                 )
 
-    def commit_stored(self, process: Member, offsets: dict[TopicPartition, OffsetAndMetadata], is_stale: bool) -> None:
-        """The coordinator has accepted a commit; `is_stale`: over a connection that is broken."""
+    def commit_sent(self, process: Member, request_id: int, partitions: Iterable[TopicPartition]) -> None:
+        """A commit leaves the process, of the topics that it knew until just now."""
+        meant: dict[str, int] = {}
+        for topic in {partition.topic for partition in partitions}:
+            made, told_ms = self._known.get((process, topic), (0, 0))
+            meant[topic] = made if told_ms < process.loop.now_ms else made - 1
+        self._meant[process, request_id] = meant
+
+    def commit_stored(
+        self,
+        process: Member,
+        offsets: dict[TopicPartition, OffsetAndMetadata],
+        is_stale: bool,
+        request_id: int = 0,
+    ) -> bool:
+        """The coordinator has accepted a commit; `is_stale`: over a connection that is broken.
+
+        Returns whether that was one by name, of a topic that is no more.
+        """
+        meant = self._meant.pop((process, request_id), {})
+        of_old = {p for p in offsets if meant.get(p.topic, self._logs.made[p.topic]) < self._logs.made[p.topic]}
+        for partition in of_old:
+            self._landed.setdefault(partition, set()).add(offsets[partition].offset)
+            self._is_committed(partition, offsets[partition])
+        self._store(process, {p: wanted for p, wanted in offsets.items() if p not in of_old}, is_stale)
+        return bool(of_old)
+
+    def _may_begin_at(self, process: Member, partition: TopicPartition) -> int:
+        """The last offset at which a commit of the old topic may have it begin; before, where the log ends. -1: none.
+
+        Who has read of the old topic since it has the partition begins where the reset policy says.
+        """
+        key, made = (process, partition), self._logs.made[partition.topic]
+        if key in self._goes_on or self._next.get(key, (made, 0))[0] < made:
+            return -1
+        return max(self._landed.get(partition, ()), default=-1)
+
+    def _is_committed(self, partition: TopicPartition, wanted: OffsetAndMetadata) -> None:
+        if wanted.offset < self.committed.get(partition, 0):
+            self.may_double([partition])
+        self.committed[partition] = wanted.offset
+        self._committed_epochs[partition] = wanted.leader_epoch
+
+    def _store(self, process: Member, offsets: dict[TopicPartition, OffsetAndMetadata], is_stale: bool) -> None:
         for partition, wanted in offsets.items():
             mark, before = self.marks.get(partition, 0), self.committed.get(partition, 0)
             goes_back_to, processed = self._cut.get(partition, (before, mark))
             expect(
-                wanted.offset <= max(mark, processed),
+                wanted.offset <= max(mark, processed, self._may_begin_at(process, partition)),
                 "commit of unread records",
                 f"{process.name} commits {wanted.offset} of {partition}; processed is up to {mark} (M4)",
             )
             expect(
-                wanted.offset >= min(before, goes_back_to, self._sought.get((process, partition), before)) or is_stale,
+                wanted.offset >= min(before, goes_back_to, self._sought.get((process, partition), before))
+                or is_stale
+                or partition in self._landed,
                 "commit goes back",
                 f"{process.name} commits {wanted.offset} of {partition}; {before} was committed before (M6)",
             )
-            if wanted.offset < before:
-                self.may_double([partition])
-            self.committed[partition] = wanted.offset
-            self._committed_epochs[partition] = wanted.leader_epoch
+            self._is_committed(partition, wanted)
 
     # Calls -----------------------------------------------------------------------------------------------------------
 

@@ -5,12 +5,14 @@ the next leader epoch. It may have lost its list of epochs as well. Who asks for
 present one is refused, as by Kafka's Partition.checkCurrentLeaderEpoch.
 
 A topic that is made anew has another id, and records of its own from offset 0 on. It may be away for a while before. A
-record has as its time stamp the how-manieth topic of its name it is of (`made`).
+record has as its time stamp the how-manieth topic of its name it is of (`made`). A broker may be behind (`seen_by`): it
+tells the old id, and serves the old log, as one of Kafka's does until it has read of the deletion in the metadata log.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from struct import pack, unpack
 from typing import Final
 
@@ -67,7 +69,9 @@ class Logs:
         self.made = dict.fromkeys(TOPICS, 0)
         self.away: set[str] = set()
         self.deleted: set[str] = set()
-        self._names_ids = plan.has_recreations
+        self._names_ids = plan.names_ids
+        self._before: dict[str, Logs] = {}  # as all was when the topic was deleted last
+        self._behind_until_ms: dict[tuple[int, str], int] = {}  # by node and topic
         self.epochs: dict[TopicPartition, int] = {}
         self._created_ms: dict[TopicPartition, int] = {}
         self._starts: dict[TopicPartition, list[tuple[int, int]]] = {}  # of epochs: (first offset, epoch)
@@ -116,11 +120,30 @@ class Logs:
         """Which topic of this name has this id."""
         return int(topic_id.split()[1]) if topic_id != messages.NO_TOPIC_ID else 0
 
-    def delete(self, topic: str) -> None:
-        """The topic is there no more; whatever has its id is refused from now on."""
+    def delete(self, topic: str, behind_ms: Sequence[int] = ()) -> None:
+        """The topic is there no more; whatever has its id is refused from now on.
+
+        `behind_ms`: after how long each broker, from node 1 on, hears of that.
+        """
+        self._before[topic] = self._as_it_is()
+        for node, ms in enumerate(behind_ms, 1):
+            self._behind_until_ms[node, topic] = self._loop.now_ms + ms
         self.away.add(topic)
         self.deleted.add(topic)
         self.made[topic] += 1
+
+    def _as_it_is(self) -> Logs:
+        """All of this, to which no record comes any more."""
+        before = copy(self)
+        before.partitions, before.made, before.epochs = self.partitions.copy(), self.made.copy(), self.epochs.copy()
+        before.away, before._created_ms, before._starts = self.away.copy(), self._created_ms.copy(), self._starts.copy()
+        before._forgotten = self._forgotten.copy()
+        before._last_record_ms = min(self._loop.now_ms, self._last_record_ms)
+        return before
+
+    def seen_by(self, node: int, topic: str) -> Logs:
+        """What this broker takes for the present topic of this name: while it is behind the one before."""
+        return self._before[topic] if self._loop.now_ms < self._behind_until_ms.get((node, topic), 0) else self
 
     def make_anew(self, topic: str, records: int) -> None:
         """Another topic of this name is there, with as many partitions, and so many records in each."""
@@ -151,15 +174,20 @@ class Logs:
             self._forgotten[partition] = self.epochs[partition]
         return end
 
-    def epoch_ends(self, request: messages.OffsetForLeaderEpochRequest) -> messages.OffsetForLeaderEpochResponse:
+    def epoch_ends(
+        self, request: messages.OffsetForLeaderEpochRequest, node: int
+    ) -> messages.OffsetForLeaderEpochResponse:
         """Where epochs end, as Kafka's LeaderEpochFileCache.endOffsetFor has it."""
+        believed = request.leader_epochs
         return messages.OffsetForLeaderEpochResponse(
-            {p: self._epoch_end(p, epoch, request.leader_epochs) for p, epoch in request.epochs.items()}
+            {p: self.seen_by(node, p.topic)._epoch_end(p, epoch, believed) for p, epoch in request.epochs.items()}
         )
 
     def _epoch_end(
         self, partition: TopicPartition, epoch: int, believed: Mapping[TopicPartition, int]
     ) -> messages.EpochEnd:
+        if error := self.topic_error(partition.topic, {}):
+            return messages.EpochEnd(-1, -1, error)
         error, present = self._epoch_error(partition, believed), self.epochs[partition]
         if error or epoch > present or epoch < self._forgotten.get(partition, 0):
             return messages.EpochEnd(-1, -1, error)
@@ -178,20 +206,22 @@ class Logs:
 
     # Fetches ---------------------------------------------------------------------------------------------------------
 
-    def fetch(self, request: messages.FetchRequest, reply: Callable[[messages.Response], None]) -> None:
+    def fetch(self, request: messages.FetchRequest, node: int, reply: Callable[[messages.Response], None]) -> None:
         """Answer when there is a record, or something is wrong, or the time of the request is over."""
-        now_ms = self._loop.now_ms
-        comes_ms = min(self._created_ms[p] + (offset + 1) * self._every_ms for p, offset in request.offsets.items())
-        is_there = comes_ms <= min(now_ms, self._last_record_ms)
-        if is_there or any(self._refusal(p, offset, request) for p, offset in request.offsets.items()):
-            reply(self._fetched(request))
+        now_ms, seen = self._loop.now_ms, {p: self.seen_by(node, p.topic) for p in request.offsets}
+        is_there = any(seen[p].end(p) > offset for p, offset in request.offsets.items())
+        if is_there or any(seen[p]._refusal(p, offset, request) for p, offset in request.offsets.items()):
+            reply(self._fetched(request, node))
             return
         limit_ms = now_ms + request.max_wait_ms
-        at_ms = min(comes_ms, limit_ms) if now_ms < self._last_record_ms else limit_ms
-        self._loop.at(at_ms, lambda: reply(self._fetched(request)))
+        grows = {p: offset for p, offset in request.offsets.items() if now_ms < seen[p]._last_record_ms}
+        comes_ms = (self._created_ms[p] + (offset + 1) * self._every_ms for p, offset in grows.items())
+        self._loop.at(min([limit_ms, *comes_ms]), lambda: reply(self._fetched(request, node)))
 
-    def _fetched(self, request: messages.FetchRequest) -> messages.FetchResponse:
-        return messages.FetchResponse({p: self._records(p, offset, request) for p, offset in request.offsets.items()})
+    def _fetched(self, request: messages.FetchRequest, node: int) -> messages.FetchResponse:
+        return messages.FetchResponse(
+            {p: self.seen_by(node, p.topic)._records(p, offset, request) for p, offset in request.offsets.items()}
+        )
 
     def _refusal(self, partition: TopicPartition, offset: int, request: messages.FetchRequest) -> ErrorCode:
         error = self.topic_error(partition.topic, request.topic_ids)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final, Protocol
 
-from groupspec.conformance.simulation.cluster import Cluster
+from groupspec.conformance.simulation.cluster import VERSION, Cluster
 from groupspec.conformance.simulation.loop import Event, Loop
 from groupspec.conformance.simulation.plan import Plan
 from groupspec.impl.core import messages
@@ -30,8 +30,8 @@ class Peer(Protocol):
 
     name: str
 
-    def answered(self, request_id: int, response: Response) -> None:
-        """An answer has come, or there will be none."""
+    def answered(self, request_id: int, response: Response, throttle_ms: int = 0) -> None:
+        """An answer has come, or there will be none; and for so long nothing more goes over its connection."""
 
     def happens(self, what: Callable[[], None]) -> None:
         """Something happens to this process: later, if it stands still; never, if it has ended."""
@@ -48,6 +48,15 @@ class Witness(Protocol):
 
     def received(self, peer: Peer, request: SendRequest, response: Response) -> None:
         """The answer, or that there is none, has come to the process."""
+
+    def held_back(self, peer: Peer) -> None:
+        """An answer has told the process to send nothing for a while."""
+
+    def sent_when_closed(self, peer: Peer) -> None:
+        """A request goes over a connection that its broker has closed, which the process does not know yet."""
+
+    def breaks(self, wrong: AssertionError) -> None:
+        """A request goes out as it must not."""
 
 
 class Connection:
@@ -82,6 +91,7 @@ class Link:
         slow_until_ms, silent_until_ms, cut_off_until_ms: The network is slow, or carries nothing, or nothing to and
             from the coordinator.
         losses: (API, what of its next request is lost: "request lost", "answer lost", "answer late").
+        throttles: (API, for how long its next answer tells the process to hold back), where bytes can tell it.
     """
 
     def __init__(self, peer: Peer, loop: Loop, cluster: Cluster, witness: Witness, plan: Plan) -> None:
@@ -95,6 +105,7 @@ class Link:
         self.coordinator_node = 0
         self.slow_until_ms = self.silent_until_ms = self.cut_off_until_ms = 0
         self.losses: list[tuple[str, str]] = []
+        self.throttles: list[tuple[str, int]] = []
         self.errors: list[tuple[str, ErrorCode, int]] = []
 
     # The process's side ----------------------------------------------------------------------------------------------
@@ -104,17 +115,13 @@ class Link:
         now_ms = self._loop.now_ms
         connection = self._connection(request.node)
         self._witness.sent(self._peer, request, connection.node)
-        if connection.node in self._cluster.down:
+        if connection.node in self._cluster.down or connection.is_broken:
             number = request.request_id
             self._loop.after(REFUSED_AFTER_MS, lambda: self._no_answer([number], ErrorCode.DISCONNECTED))
             timeout = Event(now_ms, lambda: None)
         else:
             timeout = self._loop.after(request.timeout_ms, lambda: self._timed_out(request.request_id))
-            connection.arrival_ms = max(connection.arrival_ms, now_ms + self._delay())
-            is_lost = self._is_silent(connection) or self._loses(request.request, "request lost")
-            connection.has_lost_request = connection.has_lost_request or is_lost
-            if not connection.has_lost_request:
-                self._loop.at(connection.arrival_ms, lambda: self._arrive(connection, request))
+            self._goes_out(connection, request)
         self._pending[request.request_id] = Pending(request, connection, timeout)
 
     def connect_coordinator(self, node: int) -> None:
@@ -137,6 +144,7 @@ class Link:
         """Nothing is wrong any more."""
         self.slow_until_ms = self.silent_until_ms = self.cut_off_until_ms = 0
         self.losses.clear()
+        self.throttles.clear()
         self.errors.clear()
 
     def has_sent(self, *apis: str) -> bool:
@@ -151,15 +159,23 @@ class Link:
     def _connection(self, key: str | int) -> Connection:
         node = self.coordinator_node if key == COORDINATOR else key
         if key == ANY_NODE:
-            nodes = [n for n in range(1, 4) if n not in self._cluster.down] or [1]
-            self._turn += 1
-            node = nodes[self._turn % len(nodes)]
-            key = node
+            key = node = self._any_of([n for n in range(1, 4) if n not in self._cluster.down] or [1])
         connection = self._connections.get(key)
         if connection is None or connection.node != node:
             assert isinstance(node, int)
             connection = self._connections[key] = Connection(node, key)
         return connection
+
+    def _any_of(self, nodes: list[int]) -> int:
+        self._turn += 1
+        return nodes[self._turn % len(nodes)]
+
+    def _goes_out(self, connection: Connection, request: SendRequest) -> None:
+        connection.arrival_ms = max(connection.arrival_ms, self._loop.now_ms + self._delay())
+        is_lost = self._is_silent(connection) or self._loses(request.request, "request lost")
+        connection.has_lost_request = connection.has_lost_request or is_lost
+        if not connection.has_lost_request:
+            self._loop.at(connection.arrival_ms, lambda: self._arrive(connection, request))
 
     def _delay(self) -> int:
         delay_ms = self._random.choice(self._delays_ms)
@@ -198,11 +214,11 @@ class Link:
         for number in numbers:
             self._peer.happens(lambda number=number: self._receive(number, NoAnswer(error)))  # type: ignore[misc]
 
-    def _receive(self, number: int, response: Response) -> None:
+    def _receive(self, number: int, response: Response, throttle_ms: int = 0) -> None:
         if (pending := self._pending.pop(number, None)) is not None:
             pending.timeout.cancel()
             self._witness.received(self._peer, pending.request, response)
-            self._peer.answered(number, response)
+            self._peer.answered(number, response, throttle_ms)
 
     # The broker's side -----------------------------------------------------------------------------------------------
 
@@ -220,10 +236,15 @@ class Link:
         if error is not None:
             self._reply(connection, request, ScriptedCoordinator().answer(request.request, error))
             return
+        read, version = self._read(connection, request)
         name = self._peer.name.partition(".")[0]
         self._cluster.receive(
-            request.request, connection.node, name, lambda response: self._reply(connection, request, response)
+            read, connection.node, name, lambda response: self._reply(connection, request, response), version
         )
+
+    def _read(self, connection: Connection, request: SendRequest) -> tuple[Request, int]:
+        """What the broker is asked, and in which version."""
+        return request.request, VERSION
 
     def _error(self, request: Request) -> ErrorCode | None:
         for entry in self.errors:

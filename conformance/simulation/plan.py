@@ -11,8 +11,17 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
+from groupspec.conformance.encoded_connections import Brokers
 from groupspec.conformance.simulation.aims import AIMS, Aim
+from groupspec.conformance.simulation.brokers import (
+    BEHIND_MS,
+    THROTTLED,
+    THROTTLES_MS,
+    WITH_BROKERS_OF_THEIR_OWN,
+    brokers,
+)
 from groupspec.impl.core.config import Config
+from groupspec.impl.core.metadata import BEHIND_AT_MOST_MS
 
 GROUP: Final = "billing"
 TOPICS: Final = ("orders", "payments")
@@ -43,6 +52,11 @@ WITH_ELECTIONS: Final = (6, 7)
 RECREATION: Final = "topic made anew"
 WITH_RECREATIONS: Final = (20, 22, 24, 28)
 """Of each forty seeds those in whose runs a topic is deleted and made anew, beside other faults: none has an aim."""
+
+WITH_BROKERS_BEHIND: Final = (24, 28)
+"""Those of them whose brokers hear of a deletion late, and take commits by name; in those of 24 leaders change, too."""
+
+QUOTA: Final = "over its quota"
 
 WITH_SETTINGS_OF_THEIR_OWN: Final = (10, 12)
 """Of each twenty seeds those in whose groups each member has settings of its own: none of them has an aim."""
@@ -114,6 +128,8 @@ class Plan:
         delay_ms: The least and the most that a message takes.
         faults_end_ms: When the last fault is over; from then on the group has `settling_ms` to become stable.
         quiet_ms: How long the group is watched after that.
+        brokers: Of which releases they are, and when they close connections; None: messages go as they are, to brokers
+            that speak whatever a member does.
     """
 
     seed: int
@@ -125,13 +141,14 @@ class Plan:
     initial_delay_ms: int
     faults_end_ms: int
     quiet_ms: int
+    brokers: Brokers | None = None
 
     @property
     def settling_ms(self) -> int:
         """Everything that may have to run out, one after the other, before all is well.
 
         A session, a rebalance with a member that does not come (twice, since a cooperative rebalance has two rounds),
-        the age of metadata, two requests that are never answered, and some backoffs.
+        the age of metadata, two requests that are never answered, what a broker has told late, and some backoffs.
         """
         configs = [member.config for member in self.members]
         return (
@@ -139,13 +156,19 @@ class Plan:
             + 2 * max(c.join_group_timeout_ms for c in configs)
             + max(c.metadata_max_age_ms for c in configs)
             + 2 * max(c.request_timeout_ms for c in configs)
+            + (BEHIND_AT_MOST_MS if self.has_recreations and self.brokers is not None else 0)
             + 30_000
         )
 
     @property
     def has_recreations(self) -> bool:
-        """Whether brokers name topics by ids: since topics are made anew."""
+        """Whether topics are made anew."""
         return any(fault.kind == RECREATION for fault in self.faults)
+
+    @property
+    def names_ids(self) -> bool:
+        """Whether brokers name topics by ids, as far as they can: where topics are made anew, or releases differ."""
+        return self.has_recreations or self.brokers is not None
 
     @property
     def has_elections(self) -> bool:
@@ -166,6 +189,7 @@ class Plan:
             [
                 f"seed {self.seed}; partitions {topics}; a record every {self.record_every_ms:,} ms; messages take "
                 f"{self.delay_ms[0]} to {self.delay_ms[1]} ms; the first rebalance waits {self.initial_delay_ms:,} ms",
+                *([str(self.brokers)] if self.brokers is not None else []),
                 *map(str, self.members),
                 *map(str, self.faults),
                 f"faults end at {self.faults_end_ms:,} ms",
@@ -287,9 +311,18 @@ class Draw:
         return 0, f"{self.random.randint(0, 12)} {self.random.choice(('keeps', 'keeps', 'forgets'))}"
 
     def recreation(self) -> tuple[int, str]:
-        """How long a topic is away, which one, and how many records each partition of the new one has at once."""
+        """How long a topic is away, which one, and how many records each partition of the new one has at once.
+
+        And after how long each broker hears of the deletion.
+        """
         away_ms = self.random.choice((0, 0, 0, 500, 20_000, 200_000))
-        return away_ms, f"{self.random.choice(TOPICS)} {self.random.choice((0, 3, 40, 400))}"
+        what = f"{self.random.choice(TOPICS)} {self.random.choice((0, 3, 40, 400))}"
+        nodes = range(NODES if self.seed % 40 in WITH_BROKERS_BEHIND else 0)
+        return away_ms, " ".join([what, *(str(self.random.choice(BEHIND_MS)) for _ in nodes)])
+
+    def quota(self) -> tuple[int, str]:
+        """For how long it is told to send nothing, and in the answer to what."""
+        return self.random.choice(THROTTLES_MS), self.random.choice(THROTTLED)
 
     def move(self) -> tuple[int, str]:
         """Where the group goes, and how long it is read there; lookups name the old broker for as long."""
@@ -325,6 +358,7 @@ KINDS: Final[dict[str, tuple[bool, Callable[[Draw], tuple[int, str]]]]] = {
     "broker down": (False, Draw.node),
     ELECTION: (False, Draw.election),
     RECREATION: (False, Draw.recreation),
+    QUOTA: (True, Draw.quota),
 }
 """Every kind of fault: whether it is one member's, and what belongs to it."""
 
@@ -336,16 +370,22 @@ def draw(seed: int, members: int | None = None) -> Plan:
     count = members or random.choice((2, 3, 4) if aim.kinds else (1, 2, 2, 3, 3, 3, 4, 5, 6, MOST_MEMBERS))
     length_ms = random.choice((300_000, 900_000, 1_800_000))
     people = tuple(drawn.member(number, length_ms) for number in range(1, count + 1))
-    kinds = aim.kinds or random.sample(sorted(set(KINDS) - {ELECTION, RECREATION}), random.randint(2, 7))
+    kinds = aim.kinds or random.sample(sorted(set(KINDS) - {ELECTION, RECREATION, QUOTA}), random.randint(2, 7))
     every_ms = aim.every_ms if aim.kinds else random.choice((6_000, 20_000, 60_000))
     faults: list[Fault] = []
     at_ms = 0
     while (at_ms := at_ms + random.randint(1, 2 * every_ms)) < length_ms:
         faults += _burst(drawn, random.choice(kinds), at_ms, count, len(faults))
-    if seed % 10 in WITH_ELECTIONS:
+    elects = seed % 10 in WITH_ELECTIONS or seed % 40 == WITH_BROKERS_BEHIND[0]
+    recreates = seed % 40 in WITH_RECREATIONS
+    if elects:
         faults += _others(seed, length_ms, ELECTION, "elections")
-    if seed % 40 in WITH_RECREATIONS:
+    if recreates:
         faults += _others(seed, length_ms, RECREATION, "recreations")
+    of_their_own = None
+    if seed % 20 in WITH_BROKERS_OF_THEIR_OWN or seed % 40 in WITH_BROKERS_BEHIND:
+        faults += _others(seed, length_ms, QUOTA, "quotas", count)
+        of_their_own = brokers(seed, any(one.config.is_static for one in people), elects, recreates)
     faults = [replace(fault, number=number) for number, fault in enumerate(faults)]
     ends_ms = max([length_ms, *(fault.at_ms + fault.ms for fault in faults)])
     low_ms = random.choice((1, 1, 20))
@@ -359,15 +399,17 @@ def draw(seed: int, members: int | None = None) -> Plan:
         random.choice((0, 3_000)),
         ends_ms,
         random.choice((60_000, 3_600_000, 4 * 3_600_000)),
+        of_their_own,
     )
 
 
-def _others(seed: int, length_ms: int, kind: str, name: str) -> list[Fault]:
-    """Some of a kind, from numbers of their own: what else is drawn is the same without them."""
+def _others(seed: int, length_ms: int, kind: str, name: str, members: int = 0) -> list[Fault]:
+    """Some of a kind, for each member if they are members'; from numbers of their own: all else is drawn as without."""
     drawn = Draw(seed)
     random = drawn.random = Random(f"{name} {seed}")
-    times = sorted(random.randrange(length_ms) for _ in range(random.randint(1, 8)))
-    return [Fault(0, at_ms, kind, -1, *KINDS[kind][1](drawn)) for at_ms in times]
+    whose = range(1, members + 1) or [-1]
+    times = sorted((random.randrange(length_ms), one) for one in whose for _ in range(random.randint(1, 8)))
+    return [Fault(0, at_ms, kind, one, *KINDS[kind][1](drawn)) for at_ms, one in times]
 
 
 def _burst(drawn: Draw, kind: str, at_ms: int, members: int, number: int) -> list[Fault]:

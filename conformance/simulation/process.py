@@ -9,6 +9,7 @@ from typing import Protocol
 
 from groupspec.conformance.simulation.application import Application
 from groupspec.conformance.simulation.cluster import Cluster
+from groupspec.conformance.simulation.encoded import EncodedLink
 from groupspec.conformance.simulation.ledger import Ledger
 from groupspec.conformance.simulation.loop import Event, Loop
 from groupspec.conformance.simulation.member import Member
@@ -45,7 +46,7 @@ class Process(Member):
         self.name = f"m{plan.number}.{incarnation}"
         self.loop = run.loop
         self.trace: list[TraceEvent] = []
-        self.link = Link(self, run.loop, run.cluster, run, run.plan)
+        self.link = _link(self, run)
         self.is_alive = True
         self.is_standing_still = False
         self.has_stood_still = False
@@ -60,7 +61,7 @@ class Process(Member):
         """The first thing that happens in it."""
 
     @abstractmethod
-    def answered(self, request_id: int, response: Response) -> None:
+    def answered(self, request_id: int, response: Response, throttle_ms: int = 0) -> None:
         """See Peer."""
 
     @abstractmethod
@@ -141,3 +142,10 @@ class Process(Member):
         self.application.stop()
         self.link.break_all()
         self._run.ended(self)
+
+
+def _link(process: Process, run: World) -> Link:
+    """Its connections: of bytes, if the brokers of this run have something that only those can tell."""
+    if run.plan.brokers is None:
+        return Link(process, run.loop, run.cluster, run, run.plan)
+    return EncodedLink(process, run.loop, run.cluster, run, run.plan, run.plan.brokers)

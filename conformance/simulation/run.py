@@ -132,6 +132,7 @@ class Run:
             "broker down": self._broker_down,
             "leader elected": self._elect,
             "topic made anew": self._make_anew,
+            "over its quota": self._each(_throttle),
         }
 
     # The run ---------------------------------------------------------------------------------------------------------
@@ -370,16 +371,16 @@ class Run:
         """Every partition gets a leader that was not in sync."""
         lost, forgets = fault.what.split()
         logs = self.cluster.logs
-        for partition in logs.all_partitions(logs.partitions):
+        for partition in logs.all_partitions(topic for topic in logs.partitions if topic not in logs.away):
             end = logs.elect(partition, int(lost), forgets == "forgets")
             self.ledger.cut(partition, 0 if forgets == "forgets" else end, end)
 
     def _make_anew(self, fault: Fault) -> None:
         """A topic is deleted, and after a while there is another one of its name."""
-        topic, records = fault.what.split()
+        topic, records, *behind_ms = fault.what.split()
         if topic in self.cluster.logs.away:
             return
-        self.cluster.delete_topic(topic)
+        self.cluster.delete_topic(topic, [int(ms) for ms in behind_ms])
         self.ledger.made_anew(topic)
         self.loop.after(fault.ms, lambda: self.cluster.logs.make_anew(topic, int(records)))
 
@@ -403,6 +404,8 @@ class Run:
         """See Witness."""
         process = cast("Process", peer)
         self.watch.sent(process, request)
+        if isinstance(request.request, messages.OffsetCommitRequest):
+            self.ledger.commit_sent(process, request.request_id, request.request.offsets)
         window = (process.name, self.loop.now_ms // WINDOW_MS)
         self._requests[window] += 1
         if self._requests[window] > MOST_REQUESTS:
@@ -418,7 +421,7 @@ class Run:
         asked = request.request
         if isinstance(asked, messages.OffsetCommitRequest) and isinstance(response, messages.OffsetCommitResponse):
             stored = {p: o for p, o in asked.offsets.items() if response.errors.get(p) is ErrorCode.NONE}
-            self.ledger.commit_stored(process, stored, is_stale)
+            self.watch.landed(self.ledger.commit_stored(process, stored, is_stale, request.request_id))
         if isinstance(asked, messages.JoinGroupRequest) and isinstance(response, messages.JoinGroupResponse):
             if is_stale:  # of a process that is no more, maybe
                 self.ledger.may_be_fenced.add(process.plan.number)
@@ -432,6 +435,21 @@ class Run:
             self._divided[asked.generation] = self.loop.now_ms, frozenset(chain.from_iterable(parts))
         self.watch.served(request, is_stale)
 
+    def held_back(self, peer: Peer) -> None:
+        """See Witness."""
+        process = cast("Process", peer)
+        self.ledger.trouble(process, self.loop.now_ms)
+        self.watch.held_back()
+
+    def sent_when_closed(self, peer: Peer) -> None:
+        """See Witness."""
+        self.watch.sent_when_closed()
+
+    def breaks(self, wrong: AssertionError) -> None:
+        """See Witness."""
+        with self.ledger.kept:
+            raise Broken("network", str(wrong))
+
     def received(self, peer: Peer, request: SendRequest, response: Response) -> None:
         """See Witness."""
         process = cast("Process", peer)
@@ -444,7 +462,7 @@ class Run:
         if isinstance(response, messages.MetadataResponse):
             for topic in response.topics:
                 if topic.error is ErrorCode.NONE:
-                    self.ledger.told_topic(process, topic.topic, topic.topic_id)
+                    self.watch.told_topic(self.ledger.told_topic(process, topic.topic, topic.topic_id))
         self.watch.received(process, request, response, error)
         if self.steps is not None:
             text = f"{api_of(request.request)} {error.name if error else 'ok'}"
@@ -476,6 +494,10 @@ def _until(name: str, process: Process, fault: Fault) -> None:
 
 def _loses(process: Process, fault: Fault) -> None:
     process.link.losses.append((fault.what, fault.kind))
+
+
+def _throttle(process: Process, fault: Fault) -> None:
+    process.link.throttles.append((fault.what, fault.ms))
 
 
 def _error(process: Process, fault: Fault) -> None:

@@ -27,7 +27,7 @@ class Situation(Record, frozen=True):
     Attributes:
         id: Its name in counters.
         statement: What it is.
-        bugs: The known bugs whose trigger it is.
+        bugs: The known bugs whose trigger it is; none, where it is a mutant's only.
     """
 
     id: str
@@ -223,6 +223,22 @@ class Watch:
             for name, is_it in known.items():
                 if is_it(process, event):
                     self.seen[name] += 1
+
+    def landed(self, is_of_old: bool) -> None:
+        """A commit was accepted."""
+        self.seen["commit-lands-on-new-topic"] += is_of_old
+
+    def told_topic(self, is_gone: bool) -> None:
+        """Metadata have told a process of a topic."""
+        self.seen["metadata-behind"] += is_gone
+
+    def held_back(self) -> None:
+        """A process has to hold back."""
+        self.seen["held-back"] += 1
+
+    def sent_when_closed(self) -> None:
+        """A request has found its connection closed."""
+        self.seen["sent-when-closed"] += 1
 
     def assigned(self, process: Member, partition: TopicPartition) -> None:
         """A partition has an owner; it comes back to one who had it before somebody else."""

@@ -27,6 +27,9 @@ from groupspec.impl.core.requests import Requests, Sent
 MISSING_TOPIC_RETRY_MS = 1_000
 """How long to wait before asking again for a topic that does not exist, or a partition without a leader."""
 
+BEHIND_AT_MOST_MS = 300_000
+"""For how long a broker may tell of a topic that is gone: as long as metadata are used by default."""
+
 
 class Leader(Protocol):
     """What divides the partitions among the group (`leading`)."""
@@ -59,7 +62,7 @@ class Metadata:
         self._epochs: dict[TopicPartition, int] = {}  # the how-manieth leader that is, as far as brokers say
         self._heard_of: dict[TopicPartition, int] = {}  # later ones, of which something else has told
         self._ids: dict[str, bytes] = {}  # of topics, as far as brokers name them: one that was made anew has another
-        self._past_ids: set[bytes] = set()  # of topics that are gone
+        self._past_ids: dict[bytes, int] = {}  # of topics that are gone, and since when (ms)
         self._missing: set[str] = set()  # topics that the cluster said it does not have
         self._told: set[str] = set()  # topics of whose refusal the application was told since it last polled
         self._wants_all = False  # a pattern is matched with all topics
@@ -197,9 +200,11 @@ class Metadata:
     def _take(self, topic: TopicMetadata) -> None:
         """Its leaders; but a broker that is behind may name one of the past: then what is known stays.
 
-        (As Java's Metadata.updateLatestMetadata.)
+        (As Java's Metadata.updateLatestMetadata.) Not for ever: no id tells which of two topics is the later one, and
+        the broker that has told of the other one may have been behind.
         """
-        if topic.topic_id in self._past_ids:  # of a topic that this broker does not know to be gone
+        gone_ms = self._past_ids.get(topic.topic_id)
+        if gone_ms is not None and self._context.now_ms < gone_ms + BEHIND_AT_MOST_MS:
             self._look_again()
             return
         if topic.topic_id != NO_TOPIC_ID:
@@ -224,7 +229,8 @@ class Metadata:
         self._ids[topic] = topic_id
         if topic_id == before:
             return
-        self._past_ids.add(before)
+        self._past_ids.pop(topic_id, None)
+        self._past_ids[before] = self._context.now_ms
         self._leaders.pop(topic, None)
         for known in (self._epochs, self._heard_of):
             for place in [place for place in known if place.topic == topic]:

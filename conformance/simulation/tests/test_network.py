@@ -42,7 +42,7 @@ class Wire:
 
     # As a peer, and as the witness ------------------------------------------------------------------------------------
 
-    def answered(self, request_id: int, response: Response) -> None:
+    def answered(self, request_id: int, response: Response, throttle_ms: int = 0) -> None:
         self.answers[request_id] = response
 
     def happens(self, what: Callable[[], None]) -> None:
@@ -54,6 +54,12 @@ class Wire:
         self.at_broker.append(request.request_id)
 
     def received(self, peer: Peer, request: SendRequest, response: Response) -> None: ...
+
+    def held_back(self, peer: Peer) -> None: ...
+
+    def sent_when_closed(self, peer: Peer) -> None: ...
+
+    def breaks(self, wrong: AssertionError) -> None: ...
 
 
 @pytest.mark.parametrize("seed", range(4))  # whether the connection is reset, or the request times out

@@ -18,12 +18,22 @@ from groupspec.conformance.mutation.catalogue import find
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.simulation import campaign
 from groupspec.conformance.simulation.application import MOST_SOUGHT
+from groupspec.conformance.simulation.brokers import WITH_BROKERS_OF_THEIR_OWN
 from groupspec.conformance.simulation.cluster import Cluster
 from groupspec.conformance.simulation.ledger import Broken, Ledger
 from groupspec.conformance.simulation.loop import Livelock, Loop
 from groupspec.conformance.simulation.network import Link
 from groupspec.conformance.simulation.picture import sequence
-from groupspec.conformance.simulation.plan import KINDS, RECREATION, WITH_RECREATIONS, Fault, Plan, draw
+from groupspec.conformance.simulation.plan import (
+    KINDS,
+    QUOTA,
+    RECREATION,
+    WITH_BROKERS_BEHIND,
+    WITH_RECREATIONS,
+    Fault,
+    Plan,
+    draw,
+)
 from groupspec.conformance.simulation.run import Run
 from groupspec.conformance.simulation.shrinking import failure
 from groupspec.conformance.simulation.situations import _ENDED, _FAILED, _TOLD, SITUATIONS
@@ -31,10 +41,14 @@ from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.core.context import Identity
 from groupspec.impl.core.messages import (
     ErrorCode,
+    FetchRequest,
+    FetchResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
+    MetadataRequest,
+    MetadataResponse,
     OffsetAndMetadata,
     Request,
     Response,
@@ -44,6 +58,7 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.protocol import Subscription, encode_subscription
 from groupspec.impl.core.validation import Validation
+from groupspec.impl.network.connection import Connection, Phase
 from groupspec.impl.records import ConsumerRecord
 from groupspec.impl.threads.designs import Design
 from groupspec.spec.known_bugs import KNOWN_BUGS
@@ -70,6 +85,9 @@ SELDOM = {
     "conflicting-claims": "0: a static member misses a generation, and joins the next before a heartbeat tells it",
     "commit-illegal-generation": "30: who is left behind by a round has lost its member id, too, unless it is static",
     "poll-interval-over-in-round": "64: nobody polls, and the answer to SyncGroup takes longer than a poll interval",
+    "commit-lands-on-new-topic": "25: in one group of twenty, if a member's commit is under way when it is told",
+    "metadata-behind": "in one group of twenty, as long as a broker is behind; often where its members ask again",
+    "sent-when-closed": "in one group of seven, where heartbeats are further apart than brokers wait",
     "close-heartbeat-under-way": "98: close() is called in the time of one heartbeat",
 }
 """Situations that the campaign of `make check` meets less often than that: how often, and why they are rare."""
@@ -235,6 +253,83 @@ def test_a_record_of_a_topic_that_the_process_was_told_is_no_more_is_returned_by
     ledger.processed(process, [new])
     with pytest.raises(Broken, match="lost records"):
         ledger.processed(process, [structs.replace(new, offset=7)])
+
+
+def test_in_some_groups_brokers_have_releases_quotas_and_idle_connections_of_their_own() -> None:
+    drawn = {seed: draw(seed) for seed in range(200)}
+    own = {seed for seed, plan in drawn.items() if plan.brokers is not None}
+    assert own == {seed for seed in drawn if seed % 20 in WITH_BROKERS_OF_THEIR_OWN or seed % 40 in WITH_BROKERS_BEHIND}
+    assert own == {seed for seed, plan in drawn.items() if any(fault.kind == QUOTA for fault in plan.faults)}
+    releases = {release for plan in drawn.values() if plan.brokers is not None for release in plan.brokers.releases}
+    assert {"2.0", "3.9", "newest"} <= releases
+    assert {plan.brokers.closes_ms > 0 for plan in drawn.values() if plan.brokers is not None} == {False, True}
+
+
+def test_a_broker_that_is_behind_tells_the_old_id_and_serves_the_old_log() -> None:
+    cluster = Cluster(loop := Loop(), draw(24))
+    logs, orders = cluster.logs, TopicPartition("orders", 0)
+    loop.run_until(200_000)
+    old, end = logs.topic_id("orders"), logs.end(orders)
+    assert end > 5
+    answers: list[Response] = []
+
+    def ask(request: Request, node: int) -> Response:
+        cluster.receive(request, node, "m1", answers.append)
+        return answers[-1]
+
+    cluster.delete_topic("orders", [0, 1_000, 0])
+    logs.make_anew("orders", 3)
+    fetch = FetchRequest({orders: end - 2}, 500, 1, 1, 1, topic_ids={"orders": old})
+    for node, is_behind in ((1, False), (2, True)):
+        metadata = ask(MetadataRequest(("orders",)), node)
+        fetched = ask(fetch, node)
+        assert isinstance(metadata, MetadataResponse) and isinstance(fetched, FetchResponse)
+        assert (metadata.topics[0].topic_id == old) == is_behind
+        assert (fetched.partitions[orders].error is ErrorCode.UNKNOWN_TOPIC_ID) != is_behind
+        assert fetched.partitions[orders].high_watermark == (end if is_behind else -1)
+    loop.run_until(loop.now_ms + 1_000)
+    assert logs.seen_by(2, "orders") is logs
+
+
+def test_a_commit_of_the_old_topic_may_land_on_the_new_one_if_it_was_sent_before_its_member_was_told() -> None:
+    """Who has read of the old topic may not begin there all the same, nor send one later."""
+    run = Run(draw(24))
+    run._start(run.plan.members[0].number)
+    (process,), ledger, partition = run.processes, run.ledger, TopicPartition("orders", 0)
+    old = ConsumerRecord("orders", 0, 0, 0, None, None, leader_epoch=0)
+    ledger.assign(process, partition)
+    ledger.told_topic(process, "orders", run.cluster.logs.topic_id("orders"))
+    run.loop.now_ms += 1
+    ledger.returned(process, [old])
+    ledger.commit_sent(process, 1, [partition])
+    run.cluster.delete_topic("orders")
+    ledger.made_anew("orders")
+    run.cluster.logs.make_anew("orders", 9)
+    assert ledger.commit_stored(process, {partition: OffsetAndMetadata(7)}, False, 1)
+    assert not ledger.told_topic(process, "orders", run.cluster.logs.topic_id("orders"))
+    run.loop.now_ms += 1
+    ledger.commit_sent(process, 2, [partition])
+    with pytest.raises(Broken, match="M4"):
+        ledger.commit_stored(process, {partition: OffsetAndMetadata(8)}, False, 2)
+    begins = structs.replace(old, offset=7, timestamp_ms=1)
+    ledger.returned(process, [begins])
+    with pytest.raises(Broken, match="lost records"):
+        ledger.processed(process, [begins])
+    ledger.made_anew("orders")  # and another member, which has read nothing of the old one
+    ledger._landed[partition] = {7}
+    ledger.release(process, [partition])
+    ledger.assigned(process, [partition])
+    ledger.returned(process, [begins])
+    ledger.processed(process, [begins])
+
+
+def test_a_process_that_sends_while_it_is_to_hold_back_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = quick(13)
+    assert Run(plan).execute().seen["held-back"]
+    monkeypatch.setattr(Connection, "is_ready", property(lambda self: self.phase is Phase.READY))
+    outcome = Run(plan).execute()
+    assert outcome.promise == "network"
+    assert "W2" in outcome.error
 
 
 def test_a_static_member_that_comes_back_for_more_topics_waits_for_a_rebalance(monkeypatch: pytest.MonkeyPatch) -> None:

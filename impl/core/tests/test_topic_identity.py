@@ -20,6 +20,7 @@ from groupspec.impl.core.messages import (
     OffsetCommitRequest,
     OffsetFetchRequest,
 )
+from groupspec.impl.core.metadata import BEHIND_AT_MOST_MS
 from groupspec.impl.core.tests.scene import TOPIC, Scene, partitions
 
 (P0,) = partitions(0)
@@ -374,6 +375,17 @@ def test_O7_a_broker_that_is_behind_does_not_bring_the_old_topic_back() -> None:
     scene.pass_ms(1_000)  # it is asked for again
     recreated(scene, NEWER)
     assert at(scene) == ("AWAITING_POSITION", None)
+
+
+def test_O7_who_was_told_of_two_new_topics_in_the_wrong_order_comes_to_the_later_one() -> None:
+    """No id tells which is later: a broker that was behind has named one that had never been heard of."""
+    scene = reader()
+    for topic_id in (NEWER, NEW, NEWER):
+        recreated(scene, topic_id)
+    scene.pass_ms(BEHIND_AT_MOST_MS - 1_000)
+    assert scene.core.metadata.topic_ids([P0]) == {TOPIC: NEW}
+    scene.pass_ms(2_000)
+    assert scene.core.metadata.topic_ids([P0]) == {TOPIC: NEWER}
 
 
 def test_O7_other_topics_keep_what_they_have() -> None:
