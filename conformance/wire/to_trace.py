@@ -1,9 +1,10 @@
 """A run's log as a trace in the one trace schema, for the pipeline that checks the reference and logs.
 
 Requests become `…_sent` when they arrive at the broker, answers `…_answered` when they are written; callbacks and polls
-come from the harness. A request whose connection ends is answered DISCONNECTED. What a trace from outside cannot know
-(that the coordinator was given up, that a timer ran out) is left out; the checker knows that this source does not show
-it.
+come from the harness. A request whose connection ends is answered DISCONNECTED; a JoinGroup or SyncGroup at the latest
+when the next one comes on another connection, which the broker may hear of before that end (rule J1). What a trace from
+outside cannot know (that the coordinator was given up, that a timer ran out) is left out; the checker knows that this
+source does not show it.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def _shown(result: CaseResult) -> Iterator[TraceEvent]:
     expelling = (e for e in result.history.of(*GROUP_APIS) if e.error == "UNKNOWN_MEMBER_ID")
     unread = {id(exchange.answer) for exchange in expelling if not result.history.was_read(exchange)}
     blocked, polled_us = False, result.started_us
-    asked = {id(answer): request for request, answer in pairs(result.entries)}
+    ended = pairs(result.entries)
+    asked = {id(end): request for request, end in ended if end is not None and end.kind == "response"}
     for event, entry in _told([entry for entry in result.entries if id(entry) not in unread], asked):
         while blocked and entry.at_us - polled_us > AGAIN_US:
             polled_us += AGAIN_US
@@ -108,6 +110,7 @@ def _told(entries: Sequence[Entry], asked: Mapping[int, Entry]) -> Iterator[tupl
     of_the_group = {entry.connection for entry in entries if entry.kind == "request" and entry.api in GROUP_APIS}
     unsubscribes = False  # it was told to, and has not left yet: when it obeys shows in its LeaveGroup
     begins_to_close = _begins_to_close(entries)
+    answered = {id(request) for request in asked.values()}
     for entry in entries:
         event = None
         if entry.kind == "command":
@@ -121,6 +124,13 @@ def _told(entries: Sequence[Entry], asked: Mapping[int, Entry]) -> Iterator[tupl
             name = APIS[entry.api]
             said = _identity(entry, out.pop(id(asked.get(id(entry))), (0, name, identity))[2])
             if entry.kind == "request":
+                given_up = [
+                    each
+                    for each, (connection, of, _) in out.items()
+                    if {name, of} <= {"join", "sync"} and each not in answered and connection != entry.connection
+                ]
+                for _, of, was in map(out.pop, given_up):
+                    yield _event(entry.at_us, f"{of}_answered", "DISCONNECTED", *was), entry
                 out[id(entry)] = entry.connection, name, said
                 event = _event(entry.at_us, f"{name}_sent", None, *said)
             else:
