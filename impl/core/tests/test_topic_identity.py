@@ -377,7 +377,7 @@ def test_O7_a_broker_that_is_behind_does_not_bring_the_old_topic_back() -> None:
     assert at(scene) == ("AWAITING_POSITION", None)
 
 
-def test_O7_who_was_told_of_two_new_topics_in_the_wrong_order_comes_to_the_later_one() -> None:
+def test_who_was_told_of_two_new_topics_in_the_wrong_order_comes_to_the_later_one() -> None:
     """No id tells which is later: a broker that was behind has named one that had never been heard of."""
     scene = reader()
     for topic_id in (NEWER, NEW, NEWER):
