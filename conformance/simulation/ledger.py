@@ -102,6 +102,7 @@ class Ledger(Books[Member, TopicPartition]):
         self._gone: dict[tuple[Member, str], set[int]] = {}  # those that it was before
         self._meant: dict[tuple[Member, int], dict[str, int]] = {}  # by a commit under way: which topics of their names
         self._landed: dict[TopicPartition, set[int]] = {}  # what commits of the old topic have left on the new one
+        self._of_old: set[TopicPartition] = set()  # those whose commit is one of the old topic
         self._has_read: set[tuple[Member, TopicPartition]] = set()  # since it has it
         self._goes_on: set[tuple[Member, TopicPartition]] = set()  # in the new topic, and has read of the old one
 
@@ -157,7 +158,7 @@ class Ledger(Books[Member, TopicPartition]):
                 f"{process.name} gives up {partition}, which it does not own (C1)",
             )
             position = process.subscription.positions.returned_positions().get(partition)
-            if position is None or not self._is_uncommitted(partition, position):
+            if position is None or not self._is_uncommitted(process, partition, position):
                 continue
             if self._knows(process, partition.topic) < self._logs.made[partition.topic]:
                 continue  # it is a position in a topic that is no more
@@ -176,8 +177,13 @@ class Ledger(Books[Member, TopicPartition]):
             )
             self.may_double([partition])
 
-    def _is_uncommitted(self, partition: TopicPartition, position: OffsetAndMetadata) -> bool:
-        """Whether others would begin before it: the same offset in a later epoch has other records before it."""
+    def _is_uncommitted(self, process: Member, partition: TopicPartition, position: OffsetAndMetadata) -> bool:
+        """Whether others would begin before it: the same offset in a later epoch has other records before it.
+
+        What a commit of the old topic has left on the new one says nothing of what was read in that.
+        """
+        if partition in self._of_old:
+            return self._next.get((process, partition), (-1, 0))[0] == self._logs.made[partition.topic]
         is_later = position.leader_epoch > self._committed_epochs.get(partition, -1)
         return position.offset > self.committed.get(partition, 0) or is_later
 
@@ -254,6 +260,7 @@ class Ledger(Books[Member, TopicPartition]):
         for partition in self._logs.all_partitions([topic]):
             for of_partition in (self.marks, self._cut, self.committed, self._committed_epochs, self._landed):
                 of_partition.pop(partition, None)
+            self._of_old.discard(partition)
             for key in [key for key in self._sought if key[1] == partition]:
                 del self._sought[key]
 
@@ -319,6 +326,7 @@ class Ledger(Books[Member, TopicPartition]):
         for partition in of_old:
             self._landed.setdefault(partition, set()).add(offsets[partition].offset)
             self._is_committed(partition, offsets[partition])
+        self._of_old |= of_old
         self._store(process, {p: wanted for p, wanted in offsets.items() if p not in of_old}, is_stale)
         return bool(of_old)
 
@@ -355,6 +363,7 @@ class Ledger(Books[Member, TopicPartition]):
                 f"{process.name} commits {wanted.offset} of {partition}; {before} was committed before (M6)",
             )
             self._is_committed(partition, wanted)
+            self._of_old.discard(partition)
 
     # Calls -----------------------------------------------------------------------------------------------------------
 

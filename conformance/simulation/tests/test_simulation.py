@@ -323,6 +323,30 @@ def test_a_commit_of_the_old_topic_may_land_on_the_new_one_if_it_was_sent_before
     ledger.processed(process, [begins])
 
 
+def test_what_was_read_above_a_commit_of_the_old_topic_is_uncommitted() -> None:
+    """Such a commit may be beyond the end of the new topic: whoever is next begins anew (seed 1828)."""
+    run = Run(draw(24))
+    run._start(run.plan.members[0].number)
+    (process,), ledger, partition = run.processes, run.ledger, TopicPartition("orders", 0)
+    ledger.assign(process, partition)
+    ledger.told_topic(process, "orders", run.cluster.logs.topic_id("orders"))
+    ledger.commit_sent(process, 1, [partition])
+    run.cluster.delete_topic("orders")
+    ledger.made_anew("orders")
+    run.cluster.logs.make_anew("orders", 9)
+    ledger.commit_stored(process, {partition: OffsetAndMetadata(7)}, False, 1)
+    position = OffsetAndMetadata(3)
+    assert not ledger._is_uncommitted(process, partition, position), "nothing was read of the new one"
+    run.loop.now_ms += 1
+    ledger.told_topic(process, "orders", run.cluster.logs.topic_id("orders"))
+    ledger.returned(process, [ConsumerRecord("orders", 0, 2, 1, None, None, leader_epoch=0)])
+    assert ledger._is_uncommitted(process, partition, position)
+    run.loop.now_ms += 1
+    ledger.commit_sent(process, 2, [partition])
+    ledger.commit_stored(process, {partition: position}, True, 2)
+    assert not ledger._is_uncommitted(process, partition, position)
+
+
 def test_a_process_that_sends_while_it_is_to_hold_back_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = quick(13)
     assert Run(plan).execute().seen["held-back"]
