@@ -89,7 +89,7 @@ def _with_what_came_last(drawn: Scenario, random: Random) -> Scenario:
         drawn = replace(drawn, brokers=replace(drawn.brokers, ends_held=True))
     if drawn.elects_ms and not drawn.remakes and not drawn.all_calls & {*ASKS_TOPICS} and random.random() < 0.5:
         behind = tuple(random.choice(("", BEHIND, BEHIND)) for _ in range(6))
-        drawn = replace(drawn, answers={"Metadata": behind} | {k: v for k, v in drawn.answers.items() if v})
+        drawn = replace(drawn, answers=drawn.answers | {"Metadata": drawn.answers.get("Metadata") or behind})
     if random.random() < 0.02 and not drawn.manual:
         garbled = (*("",) * random.randint(0, 2), GARBLED)
         drawn = replace(drawn, answers=drawn.answers | {"SyncGroup": (*garbled, *drawn.answers.get("SyncGroup", ()))})
