@@ -219,7 +219,8 @@ class Ledger(Books[Member, TopicPartition]):
                 expected = record.offset  # of another topic: `processed` sees where it begins
                 if key in self._has_read:
                     self._goes_on.add(key)
-            if record.offset > expected or (record.offset < expected and partition not in self._cut):
+            may_go_back = partition in self._cut or record.timestamp_ms < self._logs.made[record.topic]
+            if record.offset > expected or (record.offset < expected and not may_go_back):
                 text = f"{is_given} {record.offset} of {partition} instead of {expected} (O2)"
                 raise Broken("order of records", text)
             self._next[key] = (record.timestamp_ms, record.offset + 1)

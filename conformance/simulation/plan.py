@@ -54,7 +54,11 @@ WITH_RECREATIONS: Final = (20, 22, 24, 28)
 """Of each forty seeds those in whose runs a topic is deleted and made anew, beside other faults: none has an aim."""
 
 WITH_BROKERS_BEHIND: Final = (24, 28)
-"""Those of them whose brokers hear of a deletion late, and take commits by name; in those of 24 leaders change, too."""
+"""Those of them whose brokers hear of a deletion late, and take commits by name.
+
+In none of them leaders change: with the committed offset of the old topic its leader epoch may come to the new one,
+which is behind that; then the reference waits for such a leader for ever (seed 3024, when 24 had elections, too).
+"""
 
 QUOTA: Final = "over its quota"
 
@@ -376,7 +380,7 @@ def draw(seed: int, members: int | None = None) -> Plan:
     at_ms = 0
     while (at_ms := at_ms + random.randint(1, 2 * every_ms)) < length_ms:
         faults += _burst(drawn, random.choice(kinds), at_ms, count, len(faults))
-    elects = seed % 10 in WITH_ELECTIONS or seed % 40 == WITH_BROKERS_BEHIND[0]
+    elects = seed % 10 in WITH_ELECTIONS
     recreates = seed % 40 in WITH_RECREATIONS
     if elects:
         faults += _others(seed, length_ms, ELECTION, "elections")

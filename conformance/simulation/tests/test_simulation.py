@@ -296,7 +296,7 @@ def test_a_commit_of_the_old_topic_may_land_on_the_new_one_if_it_was_sent_before
     run = Run(draw(24))
     run._start(run.plan.members[0].number)
     (process,), ledger, partition = run.processes, run.ledger, TopicPartition("orders", 0)
-    old = ConsumerRecord("orders", 0, 0, 0, None, None, leader_epoch=0)
+    old = ConsumerRecord("orders", 0, 0, 0, None, None)
     ledger.assign(process, partition)
     ledger.told_topic(process, "orders", run.cluster.logs.topic_id("orders"))
     run.loop.now_ms += 1
@@ -339,7 +339,7 @@ def test_what_was_read_above_a_commit_of_the_old_topic_is_uncommitted() -> None:
     assert not ledger._is_uncommitted(process, partition, position), "nothing was read of the new one"
     run.loop.now_ms += 1
     ledger.told_topic(process, "orders", run.cluster.logs.topic_id("orders"))
-    ledger.returned(process, [ConsumerRecord("orders", 0, 2, 1, None, None, leader_epoch=0)])
+    ledger.returned(process, [ConsumerRecord("orders", 0, 2, 1, None, None)])
     assert ledger._is_uncommitted(process, partition, position)
     run.loop.now_ms += 1
     ledger.commit_sent(process, 2, [partition])
