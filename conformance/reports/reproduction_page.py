@@ -28,7 +28,8 @@ Then start the client with `bootstrap.servers=127.0.0.1:19092` and:
 | setting | value |
 |---|---|"""
 _END: Final = """\
-It ends with 1 if the request that broke the rule comes again, with 0 if not, and with 4 if that cannot be told.
+It ends with 1 if the request that broke the rule comes again, with 0 if it does not in a run that comes as far as then,
+and with 4 if that cannot be told: the harness died, for one.
 
 The player answers a request as one of the same kind and content was answered in the recorded run, after as long a
 time; it cannot react. A client that does something else gets answers that may not fit, and a rule that was broken by

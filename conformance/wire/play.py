@@ -4,12 +4,13 @@
     python play.py PORT COMMAND ...   and starts a harness, which is told what it was told then
 
 It answers a request as one of the same kind and content was answered then, in the order of that time, after as long a
-time; where no request of that content was sent, with the next answer to one of its kind. Correlation ids and ports are
-those of today. What it cannot do is to react: a client that does something else than the recorded one gets answers that
-may not fit.
+time; where no request of that content was sent, with the next answer to one of its kind, but a Fetch with none of the
+partitions, when its wait is over. Correlation ids and ports are those of today. What it cannot do is to react: a client
+that does something else than the recorded one gets answers that may not fit.
 
-Exit code 1: the request that broke the rule came again; 4: it cannot be told (one of its kind came at its place, with
-other content, or the rule was broken by what did not come); 0: it did not come.
+Exit code 1: the request that broke the rule came again; 0: it did not come, in a run that came as far as then; 4: it
+cannot be told (one of its kind came at its place, with other content; the rule was broken by what did not come; the run
+did not come so far; the harness died, or did not end).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Run:
         self.ports = {old: begin + node for node, old in enumerate(recorded["ports"])}
         self.began, self.used = time.monotonic(), set[int]()
         self.came, self.waiting, self.errors = Counter[str](), Counter[str](), 0
-        self.code = 0 if recorded["broken"] else 4
+        self.code, self.told_all = 0 if recorded["broken"] else 4, False
 
     def take(self, node: int, frame: bytes) -> Exchange | None:
         """A request has come: how it was answered then; None if none of its kind was."""
@@ -66,10 +67,11 @@ class Run:
                 self.say(node, f"a request of API {key} version {version}, which was not sent then: no answer")
                 return None
             left = [(n, each) for n, each in pool if n not in self.used]
-            if not same and key == FETCH:  # records of other offsets would be records that nobody asked for
-                left = [min(pool, key=lambda one: len(one[1]["answer"]))]
             number, exchange = (left or pool[-1:])[0]
-            self.used.add(number)
+            if not same and key == FETCH:  # its answer would be of partitions or offsets that nobody asked for
+                exchange = nothing_fetched(exchange, frame[10 + max(length, 0) :])
+            else:
+                self.used.add(number)
             self.compare(node, exchange["api"], body)
             self.came[exchange["api"]] += 1
             self.waiting[exchange["api"]] += 1
@@ -88,6 +90,20 @@ class Run:
         elif here and not self.code:
             self.code = 4
 
+    def doubt(self, harness: subprocess.Popen[bytes] | None) -> str:
+        """Why it cannot be told that the request does not come any more; empty if it can."""
+        ended = None if harness is None else harness.poll()
+        if ended:
+            how = f"was ended by signal {-ended}" if ended < 0 else f"ended with exit code {ended}"
+            return f"the harness {how}"
+        if harness is not None and ended is None:
+            return "the harness had not ended when the time was over"
+        if harness is not None and not self.told_all:
+            return "the harness ended before it had been told everything"
+        came = sum(self.came[each] for each in ROUND)
+        missed = [b["rule"] for b in self.recorded["broken"] if came < b["place"][0] or self.errors < b["place"][1]]
+        return f"the run did not come so far as to where {missed[0]} was broken then" if missed else ""
+
     def answered(self, node: int, exchange: Exchange) -> None:
         """An answer is about to be written."""
         with self.lock:
@@ -104,6 +120,20 @@ class Run:
         for old, new in self.ports.items():
             answer = answer.replace(HOST + struct.pack(">i", old), HOST + struct.pack(">i", new))
         return answer
+
+
+def nothing_fetched(exchange: Exchange, request: bytes) -> Exchange:
+    """An answer to a Fetch 4 or later: none of the partitions, when its wait is over.
+
+    Clients take that of a broker that throttles (KIP-219), here for 1 ms.
+    """
+    version = exchange["version"]
+    wait_at = (1 if version >= 12 else 0) + (0 if version >= 15 else 4)  # behind tagged fields, the replica's id
+    empty = struct.pack(">i", 1) + (bytes(6) if version >= 7 else b"")  # throttled; no error, and no session
+    empty = b"\0" + empty + b"\1\0" if version >= 12 else empty + bytes(4)
+    answer = base64.b64encode(empty).decode()
+    wait_ms = struct.unpack_from(">i", request, wait_at)[0]
+    return exchange | {"then": "answer", "after_ms": wait_ms, "error": "", "answer": answer}
 
 
 def read(connection: socket.socket, count: int) -> bytes:
@@ -157,7 +187,8 @@ def drive(run: Run, harness: subprocess.Popen[bytes]) -> None:
     assert harness.stdout is not None
     for command in run.recorded["commands"]:
         after = b'"startup_complete"' if command["command"] == "configure" else b'"command_done"'
-        next((line for line in harness.stdout if after in line), None)
+        if not any(after in line for line in harness.stdout):
+            break  # it has ended
         time.sleep(command.pop("after_ms") / 1000)
         if command["command"] == "configure":
             command["bootstrap"] = ",".join(f"127.0.0.1:{port}" for port in run.ports.values())
@@ -166,8 +197,12 @@ def drive(run: Run, harness: subprocess.Popen[bytes]) -> None:
             harness.stdin.flush()
         except BrokenPipeError:
             break  # it has ended; what it said last is read
+    else:
+        run.told_all = True
     for _ in harness.stdout:
         pass
+    with suppress(subprocess.TimeoutExpired):
+        harness.wait(10)
     run.ended.set()
 
 
@@ -191,10 +226,12 @@ def main(port: int, command: list[str]) -> int:
         run.ended.wait(30 + 10 * recorded["seconds"])
     except KeyboardInterrupt:
         pass
-    finally:
-        if harness is not None:
-            harness.kill()
-    return run.code
+    doubt = "" if run.code == 1 else run.doubt(harness)
+    if doubt:
+        print(f"that the request does not come any more cannot be told: {doubt}", flush=True)
+    if harness is not None:
+        harness.kill()
+    return 4 if doubt else run.code
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import json
 import socket
 import struct
@@ -28,9 +29,12 @@ from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.test_judging import result_of
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
+from groupspec.impl.core.messages import FetchRequest, FetchResponse, TopicPartition
+from groupspec.impl.network.codec import decode_response, encode_request
 
 AT_MOST_S = 120
 JOIN, HEARTBEAT, FETCH = 11, 12, 1
+ORDERS_1 = TopicPartition("orders", 1)
 
 
 def frame(key: int, correlation_id: int, body: bytes, version: int = 4, client_id: bytes = b"me") -> bytes:
@@ -93,8 +97,26 @@ def test_an_answer_is_that_of_a_request_of_the_same_content_and_the_last_one_is_
     assert [each and each["error"] for each in taken] == ["", *["UNKNOWN_MEMBER_ID"] * 3]
     fetched = player.take(1, frame(FETCH, 8, b"offset 9"))
     assert fetched is run["exchanges"][4]
-    assert player.take(2, frame(FETCH, 9, b"offset 5")) is run["exchanges"][4]  # the one without records
     assert player.take(1, frame(JOIN, 10, b"")) is None
+
+
+@pytest.mark.parametrize("version", [4, 7, 12, 16])
+def test_a_fetch_that_no_recorded_one_equals_is_answered_without_partitions_when_its_wait_is_over(
+    tmp_path: Path, version: int
+) -> None:
+    """The recorded answers may be of partitions that it does not ask for, at which librdkafka aborts."""
+    run = written(tmp_path)
+    assert run is not None
+    for each in run["exchanges"][3:]:
+        each["version"] = version
+    asked = FetchRequest({ORDERS_1: 5}, 170, 1, 1_000, 1_000, topic_ids={"orders": b"an id of 16 byte"})
+    exchange = play.Run(run, 1).take(2, encode_request(asked, version, 9, "me"))
+    assert exchange is not None
+    data = struct.pack(">i", 9) + base64.b64decode(exchange["answer"])
+    assert decode_response("Fetch", version, data) == (9, FetchResponse({}))
+    throttle_at = 5 if version >= 12 else 4
+    assert struct.unpack_from(">i", data, throttle_at) == (1,)  # only who throttles may answer so (KIP-219)
+    assert (exchange["then"], exchange["after_ms"]) == ("answer", 170)
 
 
 @pytest.mark.parametrize(("body", "code"), [(b"g1", 1), (b"g2", 4)])
@@ -174,7 +196,28 @@ def test_a_harness_that_has_ended_is_told_nothing_more_and_ends_the_player(tmp_p
     crashes = [sys.executable, "-c", "import os; os.close(0); print('\"startup_complete\"', flush=True)"]
     player = [sys.executable, "-I", str(tmp_path / "repro" / "play.py"), str(two_ports), *crashes]
     run = subprocess.run(player, capture_output=True, text=True, timeout=AT_MOST_S, check=False)
-    assert (run.returncode, run.stderr) == (0, "")
+    assert (run.returncode, run.stderr) == (4, "")
+    assert "cannot be told: the harness ended before it had been told everything" in run.stdout
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("os.abort()", "the harness was ended by signal 6"),
+        ("sys.exit(3)", "the harness ended with exit code 3"),
+        ("sys.exit()", "the run did not come so far as to where H3 was broken then"),
+    ],
+    ids=["abort", "exit code", "at once"],
+)
+def test_a_harness_that_dies_or_does_not_come_so_far_does_not_show_that_the_request_stays_away(
+    tmp_path: Path, two_ports: int, end: str, told: str
+) -> None:
+    written(tmp_path)
+    source = f"import os, sys; print('\"startup_complete\"', flush=True); input(); {end}"
+    player = [sys.executable, "-I", str(tmp_path / "repro" / "play.py"), str(two_ports), sys.executable, "-c", source]
+    run = subprocess.run(player, stdout=subprocess.PIPE, text=True, timeout=AT_MOST_S, check=False)
+    assert (run.returncode, told in run.stdout) == (4, True), run.stdout
 
 
 @pytest.mark.realtime
