@@ -35,7 +35,7 @@ def check(client: str) -> int:
     Example: groupspec harness check cmd:'java -jar target/harness.jar' --json harness.json
 
     Exit code 0 when every check passes, 1 when one fails, 2 when there is no such client, 4 when something is still to
-    be filled in or the machine stood still.
+    be filled in, the client sent what the broker does not serve, or the machine stood still.
     """
     found = find_client(client)
     with Steps("trying the harness", STORIES_TOLD) as steps:
@@ -58,6 +58,10 @@ def check(client: str) -> int:
 def _show(checked: Checked) -> None:
     say(f"{checked.client.name}: {checked.name} {checked.version}".rstrip(": "))
     told = [each for each in checked.results if each.verdict is Verdict.FAIL or each.found != (checked.stopped,)]
+    if skipped := len(checked.results) - len(told):
+        outcome = next(each.verdict for each in checked.results if each not in told)
+        text = f"{outcome.value:<13}{checked.stopped}: the other {skipped} checks judge nothing"
+        results().line(Styled(text, STYLES[outcome]))
     for result in told:
         verdict = Styled(f"{result.verdict.value:<13}", STYLES[result.verdict])
         results().line(verdict, f"{result.check.id:<16}{result.check.about}")
@@ -66,10 +70,6 @@ def _show(checked: Checked) -> None:
         if result.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
             section = f"PROTOCOL.md, {result.check.section}"
             say(f"{'':<13}{'see:':<8}{section}", f"{'':<13}{'next:':<8}{result.check.advice}")
-    if skipped := len(checked.results) - len(told):
-        outcome = next(each.verdict for each in checked.results if each not in told)
-        text = f"{outcome.value:<13}{checked.stopped}: the other {skipped} checks judge nothing"
-        results().line(Styled(text, STYLES[outcome]))
     if checked.to_fill_in:
         say("still to be filled in:", *(f"  {each}" for each in checked.to_fill_in))
         say("  next:    fill them in, from the top, build, and check again")

@@ -8,11 +8,12 @@ a socket.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 from groupspec.conformance.wire.protocol import (
     TO_FILL_IN,
@@ -24,7 +25,7 @@ from groupspec.conformance.wire.protocol import (
     RecordsConsumed,
     name_of,
 )
-from groupspec.impl.network.versions import THROTTLED_FROM
+from groupspec.impl.network.versions import API_VERSIONS, THROTTLED_FROM
 
 Source = Literal["wire", "client", "kit"]
 
@@ -140,6 +141,33 @@ def why_it_never_began(entries: Sequence[Entry]) -> str:
     for reason in raised(entries, "configure", "subscribe"):
         return reason
     return "" if any(map(is_request("FindCoordinator"), entries)) else every_poll_raised(entries)
+
+
+_NOT_SERVED: Final = re.compile(r"(\w+) version (-?\d+) (?:from .* )?is not served(?:; served are (versions .*)?)?")
+"""How `impl.network.errors.UnservedRequest` puts it."""
+
+
+class Unserved(NamedTuple):
+    """A request that the broker does not serve. `served`: which versions are, "1 to 11"; "" if the API is not."""
+
+    api: str
+    version: int
+    served: str
+
+    @property
+    def before_kafka_4(self) -> bool:
+        """Whether it is one of those that Kafka 4 removed (KIP-896): API_VERSIONS begin with the oldest of Kafka 4."""
+        return self.api in API_VERSIONS and 0 <= self.version < API_VERSIONS[self.api].lowest
+
+    def __str__(self) -> str:
+        served = f" ({self.served})" if self.served else ""
+        return f"{self.api} v{self.version}, which is not served{served}"
+
+
+def unserved(entry: Entry) -> Unserved | None:
+    """The request that this entry is about; None if it is about something else."""
+    told = _NOT_SERVED.match(entry.text) if entry.kind == "garbage" else None
+    return Unserved(told[1], int(told[2]), (told[3] or "").removeprefix("versions ")) if told else None
 
 
 class Log:

@@ -9,7 +9,7 @@ from typing import Final
 
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_check.checks import CHECKS, Check, NoOccasion, NotOffered
-from groupspec.conformance.wire.harness_check.sessions import OF_ITSELF, STORIES, Session, Story, run_story
+from groupspec.conformance.wire.harness_check.sessions import NOT_SERVED, OF_ITSELF, STORIES, Session, Story, run_story
 from groupspec.conformance.wire.protocol import ONLY_CONSUMER_PROTOCOL, StartupComplete, joins_no_classic_group
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.verdicts import Verdict
@@ -37,6 +37,8 @@ UNJUDGED: Final = {NOT_PLAYED: Verdict.UNSUPPORTED}
 """By the same: what the others are then, if not INCONCLUSIVE."""
 JUDGED_OF_ERRORS: Final = ("startup", "commands")
 """The same, where something raised."""
+JUDGED_OF_UNSERVED: Final = ("startup", "features")
+"""The same, where the client sent what is not served: what came of that is no fault of the harness."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +122,14 @@ def _why_stopped(first: Session) -> str:
         return NOT_PLAYED if joins_no_classic_group(first.features) else NO_PROTOCOL
     if first.did_nothing:
         return DID_NOTHING
+    if first.never_read and not first.to_fill_in:
+        return first.never_read
     return NOT_WHOLE if first.never_began and first.to_fill_in else first.never_began
 
 
 def _result(check: Check, sessions: Mapping[str, Session], still_ms: float, stopped: str) -> Result:
-    if stopped and check.id not in JUDGED_FIRST.get(stopped, JUDGED_OF_ERRORS):
+    otherwise = JUDGED_OF_UNSERVED if stopped.startswith(NOT_SERVED) else JUDGED_OF_ERRORS
+    if stopped and check.id not in JUDGED_FIRST.get(stopped, otherwise):
         return Result(check, UNJUDGED.get(stopped, Verdict.INCONCLUSIVE), (stopped,))
     try:
         found = tuple(dict.fromkeys(check.find(sessions)))

@@ -30,6 +30,7 @@ from groupspec.conformance.wire.log import (
     is_request,
     is_woken,
     raised_by_harness,
+    unserved,
     why_it_never_began,
 )
 from groupspec.conformance.wire.scenario_context import STARTUP_WITHIN_MS, WITHIN_MS
@@ -66,6 +67,8 @@ SETTINGS: Final = protocol.Configure(
     callback_ms=150,
     more={METADATA_AGE: str(METADATA_AGE_MS)},
 )
+NOT_SERVED: Final = "the client sent"
+"""How it begins what the broker of the kit does not serve, so that nothing is learnt of the harness."""
 Message = TypeVar("Message")
 EXTRA: Final = {"unknown_field": {"of": ["a", "later", "version"]}}
 
@@ -159,6 +162,12 @@ class Session:
     def never_began(self) -> str:
         """What kept the client from joining or reading: what making it raised, the harness's poll, or every poll."""
         return why_it_never_began(self.came) or _own_error_in_poll(self.came) or every_poll_raised(self.came)
+
+    @property
+    def never_read(self) -> str:
+        """What the broker does not serve and hung up for, where nothing was ever read; "" if that was not so."""
+        requests = filter(None, map(unserved, self.came))
+        return "" if self.told(protocol.RecordsConsumed) else next((f"{NOT_SERVED} {each}" for each in requests), "")
 
     @property
     def to_fill_in(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from groupspec.conformance.wire.history import History
+from groupspec.conformance.wire.log import Entry, unserved
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
 from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest
 from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment, decode_subscription
@@ -22,9 +23,17 @@ def requests_can_be_read(history: History) -> Iterator[Finding]:
     """No frame ended its connection."""
     for entry in history.entries:
         if entry.kind == "garbage" and MORE_THAN_WAS_READ not in entry.text and entry.text != CUT_OFF:
-            yield broken(f"a request that no broker can read: {entry.text}", entry.at_us)
+            yield broken(f"a request that {_who_cannot_read(entry)}: {entry.text}", entry.at_us)
     if history.exchanges:
         yield held(f"{len(history.exchanges)} requests, each of which could be read", history.ends_us)
+
+
+def _who_cannot_read(entry: Entry) -> str:
+    request = unserved(entry)
+    if request is None:
+        return "no broker can read"
+    before = request.before_kafka_4
+    return "no broker of Kafka 4 or later can read (KIP-896)" if before else "the broker does not serve"
 
 
 @checks("J10")

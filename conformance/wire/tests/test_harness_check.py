@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from groupspec.conformance.cli import main
-from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT_USAGE
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON, Client, find_client
 from groupspec.conformance.wire.harness_check import CHECKS, Checked, check_harness, report, sessions
@@ -153,6 +153,31 @@ def test_of_what_has_never_done_a_command_little_is_judged(source: str, check: s
     assert told in wrong(checked)[check][0]
     assert set(judged(checked)) == {"startup", "features", "stdout", "command_done"}
     assert {name for name, verdict in judged(checked).items() if verdict == "FAIL"} == {check, "command_done"}
+
+
+SENDS_LIST_OFFSETS_0 = """
+import json, socket, struct, sys
+for line in sys.stdin:
+    command = json.loads(line)
+    if command["command"] == "configure":
+        host, _, port = command["bootstrap"].partition(",")[0].partition(":")
+    if command["command"] == "poll":
+        connection = socket.create_connection((host, int(port)))
+        connection.sendall(struct.pack(">ihhihii", 18, 2, 0, 1, -1, -1, 0))
+    say(name="command_done", command=command["command"])
+"""
+
+
+def test_a_client_whose_request_is_not_served_is_told_and_nothing_is_said_of_the_harness(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sessions, "WITHIN_S", 0.3)
+    old = fake.python(fake.GREETING + SENDS_LIST_OFFSETS_0)
+    assert main(["harness", "check", f"cmd:{shlex.join(old)}"]) == EXIT_INCONCLUSIVE
+    _, first, *_ = told = capsys.readouterr().out.splitlines()
+    judged_not = f"the other {len(CHECKS) - 2} checks judge nothing"
+    assert first == f"{'INCONCLUSIVE':<13}the client sent ListOffsets v0, which is not served (1 to 11): {judged_not}"
+    assert "FAIL" not in " ".join(told)
 
 
 def test_without_a_rebalance_protocol_only_start_and_features_are_judged() -> None:

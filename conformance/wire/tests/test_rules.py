@@ -793,3 +793,18 @@ def test_what_a_stall_of_the_kit_pushed_together_was_not_sent_together() -> None
     history = story.history()
     assert judge("H7", history).verdict in BROKEN
     assert judge("H7", replace(history, stalls_us=((530_000, 609_000),))).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        ("ListOffsets version 0 from 'x' is not served; served are versions 1 to 11", "no broker of Kafka 4 or later"),
+        ("ListOffsets version 9 from 'x' is not served; served are versions 1 to 7", "the broker does not serve"),
+        ("Produce version 0 from 'x' is not served; served are Fetch, Metadata", "the broker does not serve"),
+        ("Heartbeat version 3 ends at byte 40, within a string", "no broker can read"),
+    ],
+)
+def test_w1_says_who_cannot_read_a_request(text: str, who: str) -> None:
+    story = stories.eager_rebalance()
+    story.entries.append(Entry(700_000, "wire", "garbage", text))
+    assert judge("W1", story.history()).reason.startswith(f"a request that {who}")
