@@ -16,7 +16,7 @@ from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLU
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON, Client, find_client
 from groupspec.conformance.wire.harness_check import CHECKS, Checked, check_harness, report, sessions
-from groupspec.conformance.wire.harness_check.checks import raised_by_close
+from groupspec.conformance.wire.harness_check.checks import of_heartbeats, raised_by_close
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import COMMANDS, FEATURES, ErrorRaised, misspelt_features, name_of
 from groupspec.conformance.wire.tests import fake_harnesses as fake
@@ -101,6 +101,24 @@ def error(call: str, name: str = "GroupAuthorizationError") -> Entry:
 )
 def test_close_may_raise_a_refusal_that_no_poll_has_told_and_nothing_else(came: list[Entry], count: int) -> None:
     assert len(raised_by_close(came)) == count
+
+
+@pytest.mark.parametrize(
+    ("beats_ms", "told"),
+    [
+        ([0], "fewer than two heartbeats came"),
+        ([0, 3_027], "heartbeats came every 3027 ms"),  # librdkafka's default: the story sees two of its heartbeats
+        ([0, 60, 120, 180], "heartbeats came every 60 ms"),
+        ([0, 60], ""),  # librdkafka may send one early
+        ([0, 180, 1_600, 1_770], ""),  # a machine that was busy for a while
+        ([0, 900], ""),
+    ],
+)
+def test_an_interval_that_is_not_passed_on_shows_in_one_gap_and_a_busy_machine_does_not(
+    beats_ms: list[int], told: str
+) -> None:
+    found = [*of_heartbeats([1_000 * each for each in beats_ms], 170)]
+    assert found == ([f"heartbeat_interval_ms is 170, and {told}"] if told else [])
 
 
 MISSPELT = Broken("a misspelt name", "def configure(self, command):\n    self.consumer = Consumr()", "commands", "")
