@@ -27,7 +27,8 @@ var features = []string{
 	// "pattern",           // subscriptions by a regular expression
 }
 
-// Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it.
+// Of PROTOCOL.md's features, also those that this base cannot carry out, what the client offers and this harness does
+// not drive: otherwise the client would seem to lack it.
 var notDriven = []string{}
 
 type harness struct {

@@ -24,7 +24,8 @@ const FEATURES: &[&str] = &[
     // "pattern",           // subscriptions by a regular expression
 ];
 
-/// Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it.
+/// Of PROTOCOL.md's features, also those that this base cannot carry out, what the client offers and this harness does
+/// not drive: otherwise the client would seem to lack it.
 const NOT_DRIVEN: &[&str] = &[];
 
 /// What it keeps between two commands: the client, an Option that is None until it is made.

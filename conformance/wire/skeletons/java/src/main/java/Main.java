@@ -30,7 +30,10 @@ public final class Main implements Protocol.Client {
             "pull", // records are taken by a poll with a timeout
             "eager"); // rebalances that give up everything first; a client has this, "cooperative", or both
 
-    /** Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it. */
+    /**
+     * Of PROTOCOL.md's features, also those that this base cannot carry out, what the client offers and this harness does
+     * not drive: otherwise the client would seem to lack it.
+     */
     private static final List<String> NOT_DRIVEN = List.of();
 
     // And the client itself, null until it is made. One that has a setting for good says so, by overriding fixed: no case
