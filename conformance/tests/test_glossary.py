@@ -10,6 +10,7 @@ from groupspec.spec.rules import RULES
 
 WORDS = [
     "flaps",
+    "narrowly",
     "certain",
     "case",
     "variant",

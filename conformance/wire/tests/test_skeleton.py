@@ -97,6 +97,12 @@ def test_every_feature_that_is_carried_out_is_there_to_be_declared_with_what_it_
 
 
 @pytest.mark.parametrize("language", SKELETONS)
+def test_what_is_not_driven_is_said_to_be_of_all_features_not_of_the_few_that_are_listed(language: str) -> None:
+    text = (OPEN / language / SKELETONS[language].main).read_text(encoding="utf-8")
+    assert "Of PROTOCOL.md's features, also those that this base cannot carry out" in text
+
+
+@pytest.mark.parametrize("language", SKELETONS)
 def test_every_setting_is_named_or_has_a_type(language: str) -> None:
     text = (OPEN / language / SKELETONS[language].main).read_text(encoding="utf-8")
     for name in set(protocol.Configure.__struct_fields__) - {"bootstrap", "callback_ms", "in_callback"}:

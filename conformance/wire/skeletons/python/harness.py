@@ -39,8 +39,8 @@ class MyHarness(base.Harness):
         # "close_timeout",  # a time limit of close() that the application sets, also 0
         # "callback_seek",  # a callback may set positions, and pause partitions
     )
-    # Of PROTOCOL.md's features, also those that this base cannot carry out, what the client offers and this harness does
-    # not drive: otherwise the client would seem to lack it.
+    # Of PROTOCOL.md's features, also those that this base cannot carry out, what the client offers and this harness
+    # does not drive: otherwise the client would seem to lack it.
     not_driven = ()
     # Settings that the client has for good, such as {"auto_commit": True}: no case asks it for another value.
     fixed: Mapping[str, protocol.Setting] = {}
