@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from random import Random
 from typing import Final, cast
 
@@ -42,8 +43,9 @@ class DrawnRuntime(RunToIdleRuntime):
 class LinkTransport:
     """The simulated network, as a driver asks for it. Implements `groupspec.impl.core.transport.Transport`."""
 
-    def __init__(self, link: Link, runtime: Runtime) -> None:
+    def __init__(self, link: Link, runtime: Runtime, taken: Callable[[Response], None]) -> None:
         self._link = link
+        self._taken = taken
         self._news = runtime.condition("simulated network", from_outside=True)
         self._ready: list[ResponseReceived] = []
         self._is_woken = False
@@ -66,7 +68,9 @@ class LinkTransport:
             self._news.wait_for(lambda: self._ready or self._is_woken, timeout_ms)
             self._is_woken = False
             ready, self._ready = self._ready, []
-            return ready
+        for received in ready:
+            self._taken(received.response)
+        return ready
 
     def wake(self) -> None:
         """See Transport."""
@@ -95,7 +99,7 @@ class ConsumerProcess(Process):
         if design == "heartbeat":  # JoinGroup waits for poll(): other lines come first, as in what a broker sees
             self.trace_source = "wire"
         self._runtime = DrawnRuntime(self._random, run.loop.now_ms)
-        self._transport = LinkTransport(self.link, self._runtime)
+        self._transport = LinkTransport(self.link, self._runtime, partial(run.taken, self))
         settings = {one.name: getattr(plan.config, one.name) for one in fields(plan.config)}
         consumer = Consumer(
             runtime=self._runtime,

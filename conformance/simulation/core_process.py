@@ -50,6 +50,7 @@ class CoreProcess(Process, CoreMember):
 
     def answered(self, request_id: int, response: Response, throttle_ms: int = 0) -> None:
         """See Peer."""
+        self._run.taken(self, response)
         self.give(ResponseReceived(request_id, response, throttle_ms))
 
     def next_deadline_ms(self) -> int | None:

@@ -32,6 +32,9 @@ class World(Witness, Protocol):
     def told(self, process: Process, event: TraceEvent) -> None:
         """A core has told something."""
 
+    def taken(self, process: Process, response: Response) -> None:
+        """A process reads an answer; where nobody polls that may be a while after it came."""
+
     def ended(self, process: Process) -> None:
         """A process is no more."""
 

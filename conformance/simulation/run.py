@@ -450,6 +450,12 @@ class Run:
         with self.ledger.kept:
             raise Broken("network", str(wrong))
 
+    def taken(self, process: Process, response: Response) -> None:
+        """See World."""
+        for topic in response.topics if isinstance(response, messages.MetadataResponse) else ():
+            if topic.error is ErrorCode.NONE:
+                self.watch.told_topic(self.ledger.told_topic(process, topic.topic, topic.topic_id))
+
     def received(self, peer: Peer, request: SendRequest, response: Response) -> None:
         """See Witness."""
         process = cast("Process", peer)
@@ -459,10 +465,6 @@ class Run:
             self.ledger.trouble(process, self.loop.now_ms)
         if isinstance(request.request, messages.JoinGroupRequest) and isinstance(response, messages.NoAnswer):
             self.ledger.may_be_fenced.add(process.plan.number)  # it may reach the group yet, after the next one
-        if isinstance(response, messages.MetadataResponse):
-            for topic in response.topics:
-                if topic.error is ErrorCode.NONE:
-                    self.watch.told_topic(self.ledger.told_topic(process, topic.topic, topic.topic_id))
         self.watch.received(process, request, response, error)
         if self.steps is not None:
             text = f"{api_of(request.request)} {error.name if error else 'ok'}"
