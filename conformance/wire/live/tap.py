@@ -159,7 +159,7 @@ class Tap:
             asking = self._spawn(self._forward_requests(line, reader, back))
             answering = self._spawn(self._forward_answers(line, there, writer))
             await asyncio.wait({asking, answering}, return_when=asyncio.FIRST_COMPLETED)
-            by_broker = not asking.done()
+            by_broker = answering.done()  # a client may have ended it as well: both ends can come at once
             asking.cancel()
             answering.cancel()
             if by_broker:
