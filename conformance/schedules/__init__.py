@@ -6,7 +6,7 @@ answers       How the coordinator and the brokers can answer.
 scenario      What the group, the network and the application do.
 drawing       It is drawn from a seed.
 passing       Failures that pass, leaders that change again, and calls without a limit.
-overlooked    Offset 0, one topic instead of another, and one that is away for a while.
+topic_away    A topic that is deleted, and away for a while.
 further       The same with events that came later, from a stream of their own.
 times         When it must show signs of life, give up, and try again.
 rounds        Which rebalances have to come, and whether the last one has brought what it owns.

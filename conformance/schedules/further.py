@@ -16,7 +16,6 @@ from groupspec.conformance.schedules.answers import BEHIND, CLOSINGS, CUT, GARBL
 from groupspec.conformance.schedules.brokers import WITH_BROKERS_OF_THEIR_OWN, of_brokers, of_slow_brokers
 from groupspec.conformance.schedules.drawing import IN_CALLBACKS, LATENCIES_MS, MORE_IN_CALLBACKS
 from groupspec.conformance.schedules.meanwhile import of_a_call_meanwhile, of_a_rare_meeting
-from groupspec.conformance.schedules.overlooked import of_what_is_overlooked
 from groupspec.conformance.schedules.passing import of_what_passes
 from groupspec.conformance.schedules.scenario import (
     AFTER_WORK,
@@ -31,6 +30,7 @@ from groupspec.conformance.schedules.scenario import (
     TOPICS,
     Scenario,
 )
+from groupspec.conformance.schedules.topic_away import with_a_topic_away
 
 CHANGES_MS: Final = (500, 1_200, 2_500, 4_000, 6_000)
 """When topics come and go."""
@@ -70,13 +70,19 @@ def draw(seed: int) -> Scenario:
     drawn = of_a_rare_meeting(drawn, Random(f"meetings {seed}"))
     drawn = of_slow_brokers(drawn, Random(f"brokers {seed}"))
     drawn = of_what_passes(drawn, Random(f"passing {seed}"))
-    drawn = of_what_is_overlooked(drawn, Random(f"overlooked {seed}"))
+    drawn = _with_choices_of_topics(drawn, Random(f"overlooked {seed}"))
     if seed % 20 in WITH_BROKERS_OF_THEIR_OWN:
         drawn = replace(drawn, brokers=of_brokers(drawn, Random(f"releases {seed}")))
-    return _with_what_came_last(drawn, Random(f"last {seed}"))
+    return _with_rare_events(drawn, Random(f"last {seed}"))
 
 
-def _with_what_came_last(drawn: Scenario, random: Random) -> Scenario:
+def _with_choices_of_topics(drawn: Scenario, random: Random) -> Scenario:
+    """Now and then offset 0, one topic instead of another, or one that is away for a while."""
+    drawn = replace(drawn, from_start=random.random() < 0.1, swaps=random.random() < 0.4)
+    return with_a_topic_away(drawn, random) if random.random() < 0.06 else drawn
+
+
+def _with_rare_events(drawn: Scenario, random: Random) -> Scenario:
     """Seldom a wakeup in a callback, a compacted log, a connection that ends throttled, a broker that is behind.
 
     Or an assignment that cannot be read.

@@ -133,11 +133,11 @@ BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]]
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_what_came_last_finds_what_it_is_there_for(broken: str) -> None:
+def test_rare_events_find_what_they_are_there_for(broken: str) -> None:
     expect_found(*BROKEN[broken], WITHIN)
 
 
-def test_what_came_last_is_drawn() -> None:
+def test_rare_events_are_drawn() -> None:
     drawn = [draw(number) for number in range(1, 3_000)]
     callbacks = {each for one in drawn for each in one.callbacks}
     assert callbacks >= {f"{AFTER_WORK}{call}" for call in INSIDE}

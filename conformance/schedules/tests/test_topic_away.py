@@ -133,16 +133,16 @@ BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]]
         "nothing comes of|times Metadata",
     ),
 }
-"""What is overlooked -> how, which scenarios can show it, and what is told then."""
+"""What is broken -> how, which scenarios can show it, and what is told then."""
 
 
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("broken", BROKEN)
-def test_who_overlooks_it_is_found_out(broken: str, design: Design) -> None:
+def test_what_is_broken_is_found(broken: str, design: Design) -> None:
     expect_found(*BROKEN[broken], WITHIN, design)
 
 
-def test_what_is_easily_overlooked_is_drawn() -> None:
+def test_each_choice_of_topics_is_drawn() -> None:
     drawn = [draw(number) for number in range(1, 1_500)]
     away = [one for one in drawn if one.away_ms]
     assert 50 < len(away) < 150

@@ -1,4 +1,4 @@
-"""What is easily overlooked: offset 0, one topic instead of another, and one that is away for a while.
+"""A topic that is deleted, and away for a while: then there is another one of its name, or none any more.
 
 Further events, drawn as in `further`.
 """
@@ -22,13 +22,7 @@ LEFT_OUT: Final = (*SEEKS, "partitions_for_topic")
 """Calls of which no oracle says what they do with a topic that is away."""
 
 
-def of_what_is_overlooked(drawn: Scenario, random: Random) -> Scenario:
-    """The same scenario, or now and then with such events."""
-    drawn = replace(drawn, from_start=random.random() < 0.1, swaps=random.random() < 0.4)
-    return _away(drawn, random) if random.random() < 0.06 else drawn
-
-
-def _away(drawn: Scenario, random: Random) -> Scenario:
+def with_a_topic_away(drawn: Scenario, random: Random) -> Scenario:
     """The first topic is deleted, and after a while there is another one of its name, maybe with other partitions."""
     leads = not drawn.manual and (drawn.leads or random.random() < 0.15)
     overlooked, stays = not (leads or drawn.manual) and random.random() < 0.7, random.random() < 0.7
