@@ -177,7 +177,7 @@ class Records:
         self.used_up = False  # whether the last take() has emptied a buffer, so that its partition can be fetched again
 
     def take(self, at_most: int) -> list[ConsumerRecord]:
-        """Records that are the application's from now on, of several partitions if there are enough.
+        """Records that are the application's from now on, of several partitions if there are enough (rule P5).
 
         Raises what is wrong with a batch; but never while others have been taken, whose positions have moved (rule O4):
         then the next call raises it.

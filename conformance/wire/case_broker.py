@@ -22,6 +22,7 @@ from groupspec.impl.broker.actions import DEFAULT, Action, Hold, Match, Reply, R
 from groupspec.impl.broker.log import BrokerFailure, WireEvent
 from groupspec.impl.broker.one_client import ONE_CLIENT
 from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.network.records import COMMIT_MARK, Gaps
 
 GROUP: Final = "orders-readers"
 TOPICS: Final = {"orders": 4, "one": 1}
@@ -35,6 +36,9 @@ NOBODY: Final[Mapping[str, Log]] = {}
 SEVERAL_CLIENTS: Final = ONE_CLIENT
 """The group's settings: they are as short as for one client."""
 COMMITTED: Final = {TopicPartition("orders", 0): 3, TopicPartition("orders", 2): 3}
+COMPACTED: Final = Gaps((1, 3, 4), 7)
+EMPTIED: Final = Gaps((), 2)
+MARK: Final = Gaps((0,), 1, control=True)
 LIFETIME_S: Final = 120.0
 SAME_IN_BOTH_LOGS: Final = {each.name for each in fields(WireEvent)} & {each.name for each in fields(Entry)}
 """What the broker's log and the run's say of the wire, under one name."""
@@ -241,6 +245,19 @@ class CaseBroker:
         self._note("more records are appended")
         for partition in range(1 if only_first else self._broker.partitions_of(self._topic)):
             self._broker.append(self._topic, partition, [b"another record"] * records)
+
+    def append_with_gaps(self) -> None:
+        """In each partition what a compacted log with transactions has.
+
+        A batch with records at the second, fourth and fifth of its seven offsets; one that nothing is left of; the mark
+        of a transaction; and records one after the other.
+        """
+        self._note("records are appended, with offsets between them that have none")
+        for partition in range(self._broker.partitions_of(self._topic)):
+            self._broker.append(self._topic, partition, [b"kept"] * len(COMPACTED.deltas), COMPACTED)
+            self._broker.append(self._topic, partition, [], EMPTIED)
+            self._broker.append(self._topic, partition, [COMMIT_MARK], MARK)
+            self._broker.append(self._topic, partition, [b"another record"] * RECORDS)
 
     def partitions(self) -> frozenset[str]:
         """All partitions of the topic that the client subscribes to."""

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final, TypeVar
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
+from groupspec.conformance.wire.fetched import Stretch, next_record, stretches
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.pairing import pairs
 from groupspec.conformance.wire.protocol import (
@@ -372,6 +373,14 @@ class History:
             for at_us, event in self.events(RecordsConsumed)
             for part in event.partitions
         ]
+
+    @cached_property
+    def _fetched(self) -> Mapping[str, list[Stretch]]:
+        return stretches((each.request, each.answer) for each in self.of("Fetch") if each.answer is not None)
+
+    def next_record(self, partition: str, offset: int) -> int:
+        """The first offset from there on that has a record, as far as Fetches were told; see `fetched`."""
+        return next_record(self._fetched.get(partition, ()), offset)
 
     @cached_property
     def _commands(self) -> list[tuple[int, AnyCommand]]:

@@ -47,6 +47,7 @@ FEATURES: Final = {
     "raising_listener": "a callback may raise: the rebalance goes on all the same",
     "close_timeout": "a time limit of close() that the application sets, also 0",
     "callback_seek": "a callback may set positions, and pause partitions",
+    "max_poll_records": "a limit of how many records a poll returns: the setting max.poll.records",
 }
 """What a client may offer: its group protocols, and more. A rule that needs more than a client offers, or than its
 harness drives, is UNSUPPORTED for it."""

@@ -47,7 +47,7 @@ from groupspec.impl.network.answers import error_of
 from groupspec.impl.network.codec import Answer, decode_request, encode_response
 from groupspec.impl.network.errors import CodecError, RequestHeader, UnservedRequest
 from groupspec.impl.network.frames import FrameReader, framed
-from groupspec.impl.network.records import NewRecord
+from groupspec.impl.network.records import Gaps, NewRecord
 from groupspec.impl.network.versions import THROTTLED_FROM, ApiVersionsResponse
 
 HOST: Final = "127.0.0.1"
@@ -143,14 +143,17 @@ class ScriptedBroker(Controls):
 
     # What needs the loop ----------------------------------------------------------------------------------------------
 
-    def append(self, topic: str, partition: int, records: Sequence[NewRecord | bytes]) -> int:
-        """Append records as one batch (plain bytes are values); returns the first one's offset."""
+    def append(self, topic: str, partition: int, records: Sequence[NewRecord | bytes], gaps: Gaps | None = None) -> int:
+        """Append records as one batch (plain bytes are values); returns the first offset of it.
+
+        `gaps`: which of its offsets have a record, if not one after the other.
+        """
         where = TopicPartition(topic, partition)
         new = [record if isinstance(record, NewRecord) else NewRecord(record) for record in records]
         with self._lock:
             first = self._cluster.topics.end_of(where)
-            if new:
-                self._cluster.topics.append(where, new)
+            if new or gaps is not None:
+                self._cluster.topics.append(where, new, gaps)
         self._in_loop(self._wake_fetches)
         return first
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 from groupspec.impl.core import messages
 from groupspec.impl.core.messages import ErrorCode, TopicPartition
-from groupspec.impl.network.records import NewRecord, encode_records
+from groupspec.impl.network.records import Gaps, NewRecord, encode_records
 from groupspec.impl.network.topic_ids import is_unknown
 
 LATEST = -1
 """The timestamp that asks for the end of a partition."""
+_NO_RECORD_MS = -1
+"""In the place of its time, for an offset without a record."""
 
 
 @dataclass
@@ -30,11 +32,13 @@ class _Partition:
     batches: list[bytes] = field(default_factory=list)
     end: int = 0
 
-    def append(self, records: Sequence[NewRecord]) -> None:
+    def append(self, records: Sequence[NewRecord], gaps: Gaps | None) -> None:
         self.starts.append(self.end)
-        self.batches.append(encode_records(records, self.end, self.leader_epoch))
-        self.times_ms += [record.timestamp_ms for record in records]
-        self.end += len(records)
+        self.batches.append(encode_records(records, self.end, self.leader_epoch, gaps))
+        deltas, span = (range(len(records)), len(records)) if gaps is None else (gaps.deltas, gaps.span)
+        times_ms = {delta: record.timestamp_ms for delta, record in zip(deltas, records, strict=True)}
+        self.times_ms += [times_ms.get(delta, _NO_RECORD_MS) for delta in range(span)]
+        self.end += span
 
     def elect(self, node: int, end: int | None) -> None:
         """Another leader, whose log has no more than this. Raises ValueError if that is not where a batch ends."""
@@ -119,9 +123,9 @@ class Topics:
             raise ValueError(f"node {node} does not exist; there are 1 to {self._nodes}")
         self._partitions[partition].elect(node, end)
 
-    def append(self, partition: TopicPartition, records: Sequence[NewRecord]) -> None:
-        """More records, as one batch. Raises KeyError for an unknown partition."""
-        self._partitions[partition].append(records)
+    def append(self, partition: TopicPartition, records: Sequence[NewRecord], gaps: Gaps | None = None) -> None:
+        """More records, as one batch; `gaps`: which of its offsets have one. KeyError for an unknown partition."""
+        self._partitions[partition].append(records, gaps)
 
     def end_of(self, partition: TopicPartition) -> int:
         """The offset that the next record will have."""

@@ -35,10 +35,15 @@ _LEADER_EPOCH_AT: Final = 12
 _EPOCH: Final = struct.Struct(">i")
 _ATTRIBUTES: Final = struct.Struct(">21xh")
 _TRANSACTIONAL: Final = 0x10
+_CONTROL: Final = 0x20
 _PRODUCER: Final = struct.Struct(">43xq")
 _CONTROL_KEY: Final = struct.Struct(">hh")  # version, kind of mark
 _ABORT: Final = 0
 _CHECKSUM: Final = struct.Struct(">17xI")  # over all that follows
+_CHECKSUM_AT: Final = 17
+_CHECKSUM_WORD: Final = struct.Struct(">I")
+_LAST_DELTA_AT: Final = 23
+_LAST_DELTA: Final = struct.Struct(">i")
 _ATTRIBUTES_END: Final = 22
 _CODEC: Final = 7
 _RECORDS_AT: Final = 61
@@ -56,6 +61,24 @@ class NewRecord:
     key: bytes | None = None
     timestamp_ms: int = 0
     headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+COMMIT_MARK: Final = NewRecord(key=_CONTROL_KEY.pack(0, 1), value=struct.pack(">hi", 0, 0))
+"""What ends a transaction that was committed (ControlRecordType, EndTransactionMarker); in a batch of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Which of a batch's offsets have a record, counted from its first one, and how many offsets it takes.
+
+    A log has offsets without a record once it is compacted, which keeps a batch's first and last offset, also of a
+    batch that nothing is left of (org.apache.kafka.common.record.MemoryRecords.filterTo), and where it has the marks of
+    transactions (KIP-98). `control`: the one record of the batch is such a mark, which is no application's.
+    """
+
+    deltas: tuple[int, ...]
+    span: int
+    control: bool = False
 
 
 class _Record(Protocol):
@@ -248,8 +271,11 @@ def _offset_behind(data: bytes, at: int, length: int) -> int:
     return int(base_offset) + int(last_offset_delta) + 1
 
 
-def encode_records(records: Sequence[NewRecord], first_offset: int, leader_epoch: int = -1) -> bytes:
+def encode_records(
+    records: Sequence[NewRecord], first_offset: int, leader_epoch: int = -1, gaps: Gaps | None = None
+) -> bytes:
     """One uncompressed batch of format 2 with these records, numbered from `first_offset` on."""
+    deltas = range(len(records)) if gaps is None else gaps.deltas
     builder = DefaultRecordBatchBuilder(
         magic=_MAGIC,
         compression_type=0,
@@ -259,9 +285,9 @@ def encode_records(records: Sequence[NewRecord], first_offset: int, leader_epoch
         base_sequence=_NO_PRODUCER,
         batch_size=_UNBOUNDED,
     )
-    for number, record in enumerate(records):
+    for delta, record in zip(deltas, records, strict=True):
         builder.append(
-            number,
+            delta,
             timestamp=record.timestamp_ms,
             key=record.key,
             value=record.value,
@@ -271,4 +297,9 @@ def encode_records(records: Sequence[NewRecord], first_offset: int, leader_epoch
     # Base offset and leader epoch stand before what the checksum covers.
     batch[: _BASE_OFFSET.size] = _BASE_OFFSET.pack(first_offset)
     batch[_LEADER_EPOCH_AT:_MAGIC_AT] = _EPOCH.pack(leader_epoch)
+    if gaps is not None:
+        _LAST_DELTA.pack_into(batch, _LAST_DELTA_AT, gaps.span - 1)
+        if gaps.control:
+            batch[_ATTRIBUTES_END] |= _TRANSACTIONAL | _CONTROL
+        _CHECKSUM_WORD.pack_into(batch, _CHECKSUM_AT, crc32c(memoryview(batch)[_CHECKSUM.size :]))
     return bytes(batch)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import force_setattr
 
 from groupspec.conformance.mutation.mutant import (
@@ -29,7 +31,7 @@ from groupspec.impl.core.partition_state import Buffered, PartitionState, Positi
 from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.rebalance import RebalanceState
-from groupspec.impl.records import Records
+from groupspec.impl.records import ConsumerRecord, Records, _Opened
 
 # fmt: off
 answered_like("BUG-44", "M2", "OffsetCommit", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID",
@@ -414,6 +416,30 @@ def without_an_offset_it_is_always_the_end(original: Method, self: Offsets) -> N
     finally:
         TIMESTAMPS.clear()
         TIMESTAMPS.update(before)
+
+
+@mutant("O5-position-counts", "O5 L5", _Opened.next, scenarios="few-records-at-a-time log-with-gaps")
+def the_position_counts_records(
+    original: Method, self: _Opened, at_most: int
+) -> tuple[Sequence[ConsumerRecord], int, bool]:
+    """The position moves by as many as there are records, whatever their offsets."""
+    batch, _, last = original(self, at_most)
+    return batch, self.position + len(batch), last
+
+
+@mutant("P5-limit-for-each", "P5", scenarios="few-records-at-a-time")
+def each_partition_has_the_whole_limit(seam: Seam) -> None:
+    """max_poll_records is a limit for each partition: a poll returns up to so many of several."""
+    limits: list[int] = []
+
+    @seam.replacing(Records.take)
+    def take(original: Method, self: Records, at_most: int) -> object:
+        limits.append(at_most)
+        return original(self, at_most)
+
+    @seam.replacing(Records._take_from)
+    def take_from(original: Method, self: Records, opened: _Opened, _: int) -> object:
+        return original(self, opened, limits[-1])
 
 
 @mutant("BUG-46", "O3 Q5", Membership._begin_rebalance)

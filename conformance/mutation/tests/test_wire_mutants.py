@@ -101,6 +101,8 @@ ONE_EACH_STORY = {
     "W2-not-for-fetch": "throttled-member/fetching",
     "W2-leaves-at-once": "close-while-throttled/longer-than-a-request",
     "W2-waited-twice": "throttled-by-an-old-broker/joining",
+    "P5-limit-for-each": "few-records-at-a-time",
+    "O5-position-counts": "log-with-gaps",
 }
 """The same for the other scenarios."""
 

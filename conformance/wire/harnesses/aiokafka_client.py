@@ -40,6 +40,7 @@ class AioKafka(Harness):
         "callback_commit",
         "raising_listener",
         "pattern",
+        "max_poll_records",
     )
     not_driven = ("callback_seek",)
 

@@ -43,6 +43,7 @@ class ConfluentKafka(Harness):
         "callback_commit",
         "raising_listener",
         "pattern",
+        "max_poll_records",
     )
     not_driven = ("consumer_protocol",)
 
@@ -63,6 +64,7 @@ class ConfluentKafka(Harness):
         settings["fetch_wait_max_ms"] = settings.pop("fetch_max_wait_ms")
         if "metadata_max_age_ms" in settings:
             settings["topic_metadata_refresh_interval_ms"] = settings.pop("metadata_max_age_ms")
+        settings.pop("max_poll_records", None)  # librdkafka has no such setting: poll() returns one, consume(n) up to n
         assignor = "cooperative-sticky" if command.rebalance == "cooperative" else "range"
         self.consumer = Consumer(
             {name.replace("_", "."): value for name, value in settings.items()}

@@ -41,6 +41,7 @@ class KafkaPython(Harness):
         "pattern",
         "close_timeout",
         "callback_seek",
+        "max_poll_records",
     )
 
     def configure(self, command: protocol.Configure) -> None:

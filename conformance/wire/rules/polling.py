@@ -1,4 +1,4 @@
-"""Chapter P: the poll interval (KIP-62), and how long a poll may take."""
+"""Chapter P: the poll interval (KIP-62), how long a poll may take, and how much it may return."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History, PollCall
-from groupspec.conformance.wire.protocol import ErrorRaised
+from groupspec.conformance.wire.protocol import Configure, ErrorRaised, RecordsConsumed
 from groupspec.conformance.wire.rules._checker import (
     Finding,
     broken,
@@ -160,6 +160,18 @@ def polls_return_in_time(history: History) -> Iterator[Finding]:
             why = " while a rebalance was pending" if pending else ""
             reason = f"poll({poll.timeout_ms} ms) returned {how}{why}"
             yield within(history, start, end, bound + listener, reason, slack)
+
+
+@checks("P5", needs="pull max_poll_records")
+def polls_return_no_more_than_their_limit(history: History) -> Iterator[Finding]:
+    """All that one poll returns, of whichever partitions, is within max.poll.records."""
+    asked = next((command.more.get("max.poll.records") for _, command in history.commands(Configure)), None)
+    counts = [(at_us, sum(each.count for each in event.partitions)) for at_us, event in history.events(RecordsConsumed)]
+    for poll in history.polls if asked is not None else ():
+        count = sum(each for at_us, each in counts if poll.started_us <= at_us <= (poll.ended_us or history.ends_us))
+        if count:
+            what = f"poll returned {count} records (max.poll.records={asked})"
+            yield held_if(count <= int(asked or 0), what, what, poll.ended_us or history.ends_us)
 
 
 @checks("P4", needs="pull listener_in_poll")

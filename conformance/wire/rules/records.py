@@ -70,11 +70,20 @@ def nothing_is_reset_without_a_reason(history: History) -> Iterator[Finding]:
 def no_record_is_left_out(history: History) -> Iterator[Finding]:
     """What poll returns of a partition goes on where it ended, and begins where the position was."""
     for due, each in successions(history):
-        if each.first > due:
-            what = f"{each.partition}: poll returned offset {each.first}, and never {due}"
+        if each.first > due and each.first > (there := history.next_record(each.partition, due)):
+            what = f"{each.partition}: poll returned offset {each.first}, and never {there}"
             yield broken(what, each.at_us)
         else:
             yield held(f"{each.partition}: no record up to {each.last} was left out", each.at_us)
+
+
+@checks("O4", needs="pull")
+def what_is_returned_is_in_the_log(history: History) -> Iterator[Finding]:
+    """A record has the offset at which it stands: who counts instead is wrong where offsets have no record."""
+    for each in history.returned:
+        made_up = next((at for at in (each.first, each.last) if history.next_record(each.partition, at) != at), None)
+        if made_up is not None:
+            yield broken(f"{each.partition}: poll returned offset {made_up}, which has no record", each.at_us)
 
 
 @checks("O5", needs="listener pull")

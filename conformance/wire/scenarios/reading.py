@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.case_broker import RECORDS
+from groupspec.conformance.wire.log import has_records, is_event
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import becomes_stable
+from groupspec.conformance.wire.scenarios.steps import REACHED_WITHIN_S, announced_round, becomes_stable
 
 LONG_POLL_MS: Final = 3_000
 LATE_MS: Final = 700
+FEW: Final = "max.poll.records"
 STEPS: Final = ("JoinGroup", "SyncGroup", "OffsetFetch", "ListOffsets", "Fetch")
 
 
@@ -58,3 +61,68 @@ def leader_changes(context: ScenarioContext) -> None:
     context.expect_records(rule="O4", since=since, partitions=context.broker.partitions())
     context.expect_heartbeats(rule="H3", since=since, for_ms=900)
     context.close()
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 H4 C1 M1 M4 M7 O1 O3 O4 O5 L1 L2 L5 W1",
+    source="MemoryRecords.filterTo; CompletedFetch.fetchRecords (nextFetchOffset); KIP-98 (control batches)",
+    variants=(Variant(), Variant("rebalancing", point="rebalancing")),
+    timeout_ms=6_000,
+)
+def log_with_gaps(context: ScenarioContext) -> None:
+    """Not every offset has a record: the log is compacted, and has the mark of a transaction.
+
+    The client goes on behind the last offset of each batch, also of one without records, and commits an offset, not how
+    many records it was given. In the second run the group rebalances in between, so that it reads on from what it
+    committed.
+    """
+    context.broker.append_with_gaps()
+    context.stable_member()
+    for _ in range(2):
+        since = context.now()
+        context.broker.append_with_gaps()
+        context.expect_records(rule="O4", since=since, partitions=context.broker.partitions())
+    if context.variant.point == "rebalancing":
+        synced = announced_round(context)
+        context.broker.append_with_gaps()
+        context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
+    context.expect_heartbeats(rule="H3", since=since, for_ms=450)
+    asked = context.ask_to_close()
+    context.expect_event("shutdown_complete", rule="L2", since=asked)
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 P5 C1 M1 M4 M7 O1 O3 O4 O5 L1 L2 L5 W1",
+    source="KIP-41; FetchCollector.collectFetch; CompletedFetch.fetchRecords (nextFetchOffset)",
+    needs="pull max_poll_records",
+    variants=(
+        Variant(more=((FEW, "4"),), not_judged="L5"),
+        Variant("closed-in-a-batch", point="ordinary", topic="one", more=((FEW, "2"),)),
+        Variant("closed-in-a-batch-with-gaps", point="gaps", topic="one", more=((FEW, "2"),)),
+    ),
+    timeout_ms=6_000,
+)
+def few_records_at_a_time(context: ScenarioContext) -> None:
+    """A poll may return fewer records than are at hand, also of several partitions: the next polls have the others.
+
+    In the other runs close() comes when a part of a batch has been returned, and commits where the next record may be.
+    In the last one not every offset of that batch has a record.
+    """
+    began = context.now()
+    context.stable_member()
+    since = context.now()
+    if not context.variant.point:
+        context.broker.append_records()
+        context.expect_records(rule="O4", since=since, partitions=context.broker.partitions())
+        context.expect_heartbeats(rule="H3", since=since, for_ms=450)
+    else:
+        (partition,) = context.broker.partitions()
+        context.reached(has_records(partition, RECORDS - 1), "the last record", REACHED_WITHIN_S, since=began)
+        context.stop_polling(rule="O4")
+        since = context.now()
+        (context.broker.append_with_gaps if context.variant.point == "gaps" else context.broker.append_records)()
+        context.poll(LONG_POLL_MS, times=1)
+        context.expect_event("records_consumed", rule="O4", since=since)
+        context.reached(is_event("poll_returned"), "the end of a poll", REACHED_WITHIN_S, since=since)
+    asked = context.ask_to_close()
+    context.expect_event("shutdown_complete", rule="L2", since=asked)

@@ -280,6 +280,20 @@ def test_M4_a_block_that_raises_does_not_commit_what_it_has_not_processed() -> N
             work.outcome()
 
 
+def test_L5_close_commits_behind_the_last_record_wherever_that_stands() -> None:
+    with ScriptedConsumer(enable_auto_commit=True, max_poll_records=2) as driven:
+        driven.stable(0)
+        driven.fetched(10, 14, 15, 16)
+        assert [record.offset for record in driven.poll()] == [10, 14]
+        closing = driven.begin(lambda consumer: consumer.close())
+        request = driven.waiting("OffsetCommit").request
+        assert isinstance(request, OffsetCommitRequest)
+        assert request.offsets == {partitions(0)[0]: OffsetAndMetadata(15)}
+        driven.error("OffsetCommit", "NONE")
+        driven.error("LeaveGroup", "NONE")
+        closing.outcome()
+
+
 def test_M4_a_block_that_ends_well_commits_all_that_it_was_given() -> None:
     def application(consumer: Consumer) -> None:
         with consumer:

@@ -118,11 +118,11 @@ def test_M4_the_commit_before_a_rebalance_waits_for_no_poll_behind_a_batch_witho
 def test_O5_positions_move_when_records_are_returned_not_when_they_arrive() -> None:
     with ScriptedConsumer(max_poll_records=2) as driven:
         driven.stable(0)
-        driven.fetched(10, 11, 12, 20)
+        driven.fetched(10, 12, 13, 20)
         assert driven.describe().partitions[FIRST].position == 10
-        assert [record.offset for record in driven.poll()] == [10, 11]
-        assert driven.describe().partitions[FIRST].position == 12
-        assert [record.offset for record in driven.poll()] == [12, 20]
+        assert [record.offset for record in driven.poll()] == [10, 12]
+        assert driven.describe().partitions[FIRST].position == 13
+        assert [record.offset for record in driven.poll()] == [13, 20]
         assert driven.describe().partitions[FIRST].position == 21
 
 
@@ -133,6 +133,15 @@ def test_records_of_several_partitions_come_in_one_poll() -> None:
         answers = {partitions(number)[0]: FetchedPartition(data, 100) for number, data in records.items()}
         driven.respond("Fetch", FetchResponse(answers))
         assert [(record.partition, record.offset) for record in driven.poll()] == [(0, 10), (1, 10), (1, 11)]
+
+
+def test_P5_a_poll_returns_no_more_than_its_limit_of_however_many_partitions() -> None:
+    with ScriptedConsumer(max_poll_records=2) as driven:
+        driven.stable(0, 1)
+        answers = {partitions(number)[0]: FetchedPartition(b"10:a\n11:b\n12:c\n", 100) for number in (0, 1)}
+        driven.respond("Fetch", FetchResponse(answers))
+        polls = [[(record.partition, record.offset) for record in driven.poll()] for _ in range(3)]
+        assert polls == [[(0, 10), (0, 11)], [(0, 12), (1, 10)], [(1, 11), (1, 12)]]
 
 
 def test_O3_records_fetched_before_a_seek_are_not_returned() -> None:

@@ -19,7 +19,8 @@ export type Feature =
   | "pattern"
   | "raising_listener"
   | "close_timeout"
-  | "callback_seek";
+  | "callback_seek"
+  | "max_poll_records";
 
 /** What configure says, besides what it is called. */
 export interface Settings {

@@ -19,7 +19,7 @@ import (
 // Not seek: SetOffsets is to be used only while no rebalance can come, says its documentation.
 var features = []string{
 	"eager", "cooperative", "listener", "lost_callback", "pull", "auto_commit", "static", "pause", "callback_commit",
-	"pattern",
+	"pattern", "max_poll_records",
 }
 
 const metadataMinAge = 100 * time.Millisecond // it may not be above the other one
@@ -27,6 +27,7 @@ const metadataMinAge = 100 * time.Millisecond // it may not be above the other o
 type harness struct {
 	settings *protocol.Command
 	client   *kgo.Client
+	limit    int // of the records that a poll returns; 0: none
 	left     bool
 }
 
@@ -105,6 +106,7 @@ func (h *harness) subscribe(c *protocol.Command) error {
 	} else {
 		options = append(options, kgo.DisableAutoCommit())
 	}
+	h.limit, _ = strconv.Atoi(s.More["max.poll.records"])
 	client, err := kgo.NewClient(options...)
 	h.client = client
 	return err
@@ -126,7 +128,7 @@ func (h *harness) subscribeAnew(topics []string, c *protocol.Command) error {
 func (h *harness) Poll(timeout time.Duration) ([]protocol.Event, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	fetches := h.client.PollFetches(ctx)
+	fetches := h.client.PollRecords(ctx, h.limit)
 	fetches.EachError(func(_ string, _ int32, err error) {
 		if !errors.Is(err, context.DeadlineExceeded) { // kgo's way to say that the time is over
 			protocol.Error(err, "poll")

@@ -33,7 +33,7 @@ public final class Harness implements Protocol.Client {
     private static final List<String> EITHER = List.of(
             "listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull", "poll_interval", "auto_commit",
             "static", "seek", "pause", "wakeup", "callback_commit", "pattern", "raising_listener",
-            "close_timeout", "callback_seek");
+            "close_timeout", "callback_seek", "max_poll_records");
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final GroupProtocol protocol;
