@@ -235,6 +235,16 @@ class CaseBroker:
         led = 1 + partition % NODES
         self._broker.elect(self._topic, partition, NODES + 1 - led, end)
 
+    def refuse_connections(self, node: int) -> None:
+        """Nothing listens on this node's port, and its connections are closed: until `accept_connections`."""
+        self._note(f"no connection to node {node} can be made")
+        self._broker.refuse_connections(node)
+
+    def accept_connections(self, node: int) -> None:
+        """It listens again."""
+        self._note(f"connections to node {node} can be made again")
+        self._broker.accept_connections(node)
+
     def cut_connections(self) -> None:
         """Every connection is closed, from the broker's side."""
         self._note("the broker closes every connection")

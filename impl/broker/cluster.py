@@ -48,6 +48,7 @@ class Cluster:
         self.topic_ids = TopicIds(self.topics.names)
         self.coordinator = 1
         self.addresses: list[Broker] = []
+        self._kept: dict[int, dict[str, messages.TopicMetadata]] = {}
         self.versions = _capped(API_VERSIONS, version_caps)
         self._advertised = _capped({"Produce": _PRODUCE, **API_VERSIONS}, version_caps)
 
@@ -77,7 +78,10 @@ class Cluster:
             case messages.MetadataRequest():
                 names = self.topics.names if request.topics is None else request.topics
                 controller = self.addresses[0].node_id
-                return messages.MetadataResponse(tuple(self.addresses), self._metadata(names), controller)
+                known = self._metadata(names)
+                if kept := self._kept.get(node):
+                    known = tuple(kept.get(topic.topic, topic) for topic in known)
+                return messages.MetadataResponse(tuple(self.addresses), known, controller)
             case messages.FindCoordinatorRequest():
                 return self._find_coordinator(request)
             case messages.ListOffsetsRequest():
@@ -96,6 +100,10 @@ class Cluster:
             else topic
             for topic in self.topics.metadata(names)
         )
+
+    def keep_metadata(self, node: int) -> None:
+        """This node's Metadata of the topics that there are stay as they are: it is behind."""
+        self._kept[node] = {topic.topic: topic for topic in self._metadata(self.topics.names)}
 
     def refuse(self, request: Request, error: ErrorCode) -> Answer:
         """The answer with this error. One about topics names the nodes all the same, as every broker does."""

@@ -63,6 +63,12 @@ class Controls(Script):
 
     # What a scenario does --------------------------------------------------------------------------------------------
 
+    def keep_metadata(self, node: int) -> None:
+        """This node hears of no election any more: who leads, as its Metadata have it, stays as it is now."""
+        with self._lock:
+            self._cluster.keep_metadata(node)
+        self.note(f"node {node} is behind from now on")
+
     @property
     def coordinator(self) -> int:
         """The node that coordinates the groups. Setting it moves them: the old node then says NOT_COORDINATOR."""

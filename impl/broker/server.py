@@ -17,7 +17,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final, Self, TypeVar
@@ -97,8 +97,9 @@ class ScriptedBroker(Controls):
         self._held: HeldAnswers | None = None
         self._lifetime_s = lifetime_s
         self._connections: dict[int, _Connection] = {}
+        self._servers: dict[int, asyncio.Server] = {}  # by node, of those that accept connections
         self._numbers = count(1)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._appended: asyncio.Event | None = None
         self._deletions: list[tuple[int, str]] = []  # of topics: when, and which
@@ -194,6 +195,22 @@ class ScriptedBroker(Controls):
 
         self._in_loop(close)
 
+    def refuse_connections(self, node: int) -> None:
+        """Nothing listens on this node's port, and its connections are closed: until `accept_connections`."""
+        self.note(f"node {node} refuses connections")
+
+        def close() -> None:
+            if (server := self._servers.pop(node, None)) is not None:
+                server.close()
+
+        self._in_loop(close)
+        self.disconnect(node)
+
+    def accept_connections(self, node: int) -> None:
+        """It listens again, at the same port. Another program that has taken it meanwhile breaks the broker."""
+        self.note(f"node {node} accepts connections again")
+        self._in_loop(lambda: self._begin(self._listen(node, self._cluster.addresses[node - 1].port)))
+
     def _in_loop(self, work: Callable[[], None]) -> None:
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has ended: nothing is left to work on
@@ -217,14 +234,10 @@ class ScriptedBroker(Controls):
         self._ticks = Ticks(_now_us())
         self._tasks.add(self._loop.create_task(self._tick()))
         self._held = HeldAnswers(self._cluster.groups, self._lock, _now_ms)
-        timers = self._loop.create_task(self._held.run_timers())
-        timers.add_done_callback(self._failed_task)
-        self._tasks.add(timers)
-        servers = []
+        self._begin(self._held.run_timers())
         try:
             for node in range(1, self._nodes + 1):
-                server = await asyncio.start_server(self._accept(node), HOST, 0)
-                servers.append(server)
+                server = await self._listen(node, 0)
                 self._cluster.addresses.append(Broker(node, HOST, server.sockets[0].getsockname()[1]))
             self._started.set()
             try:
@@ -232,17 +245,27 @@ class ScriptedBroker(Controls):
             except TimeoutError:
                 self.log.fail(TimeoutError(f"the broker's lifetime of {self._lifetime_s} s is over"))
         finally:
-            for server in servers:
+            for server in self._servers.values():
                 server.close()
             for task in list(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    async def _listen(self, node: int, port: int) -> asyncio.Server:
+        self._servers[node] = await asyncio.start_server(self._accept(node), HOST, port)
+        return self._servers[node]
+
+    def _begin(self, work: Coroutine[Any, Any, object]) -> None:
+        """A task of the broker's own: what goes wrong in it is the broker's failure."""
+        task = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(self._failed_task)
+        self._tasks.add(task)
+
     def _fail_in_loop(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """What a transport or a callback raises, asyncio itself would only log."""
         self.log.fail(context.get("exception") or RuntimeError(context["message"]))
 
-    def _failed_task(self, task: asyncio.Task[None]) -> None:
+    def _failed_task(self, task: asyncio.Task[object]) -> None:
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
             self.log.fail(failure)

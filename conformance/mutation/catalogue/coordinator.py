@@ -31,6 +31,7 @@ from groupspec.impl.core.messages import JoinGroupResponse, LeaveGroupRequest
 from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.rebalance import RebalanceState
 from groupspec.impl.core.requests import Requests, Sent
+from groupspec.impl.network import connection as network
 
 # fmt: off
 instead("BUG-04", "D1", Commits.needs_coordinator,
@@ -116,6 +117,19 @@ def requests_to_the_coordinator_never_time_out(
         assert isinstance(last, SendRequest)
         self._context.outputs[-1] = SendRequest(last.request_id, last.node, last.request, 2**62)
     return sent
+
+
+@mutant(
+    "D6-waits-for-no-connection",
+    "D6",
+    network.Connection.take_unanswered,
+    scenarios="coordinator-refuses-connections close-without-coordinator",
+)
+def what_waits_for_a_connection_is_forgotten(original: Method, self: network.Connection) -> list[SendRequest]:
+    """A connection that can't be made takes with it, without a word, the requests that wait for it."""
+    self.take_unsent()
+    unanswered: list[SendRequest] = original(self)
+    return unanswered
 
 
 @after("D8-manual-joins", "D8", Parts.assign)

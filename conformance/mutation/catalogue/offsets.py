@@ -418,7 +418,7 @@ def without_an_offset_it_is_always_the_end(original: Method, self: Offsets) -> N
         TIMESTAMPS.update(before)
 
 
-@mutant("O5-position-counts", "O5 L5", _Opened.next, scenarios="few-records-at-a-time log-with-gaps")
+@mutant("O5-position-counts", "O5 L5", _Opened.next, scenarios="few-records-at-a-time few-records-at-a-time-cooperative log-with-gaps")
 def the_position_counts_records(
     original: Method, self: _Opened, at_most: int
 ) -> tuple[Sequence[ConsumerRecord], int, bool]:

@@ -103,6 +103,7 @@ ONE_EACH_STORY = {
     "W2-waited-twice": "throttled-by-an-old-broker/joining",
     "P5-limit-for-each": "few-records-at-a-time",
     "O5-position-counts": "log-with-gaps",
+    "D6-waits-for-no-connection": "coordinator-refuses-connections/joining",
 }
 """The same for the other scenarios."""
 
@@ -118,6 +119,7 @@ BY_ANOTHERS_MUTANT = {
     "positions-in-a-callback/pause": "O5-paused-fetched",
     "wakeup-in-a-callback/assigned": "T4-more-than-once",
     "callback-raises-cooperative/lost": "C4-swallowed",
+    "few-records-at-a-time-cooperative/closed-in-a-batch-with-gaps": "O5-position-counts",
     "commit-refused-cooperative/illegal-generation": "BUG-55",
     "coordinator-silent-cooperative/silent": "BUG-08",
     "join-takes-long-cooperative": "BUG-18",

@@ -43,6 +43,7 @@ FAMILIES: Final = (
     "leading",
     "topics",
     "moving",
+    "unreachable",
     "committing",
     "reading",
     "positions",

@@ -14,6 +14,7 @@ COOPERATIVE: Final = {
     "callback-raises": ("lost",),
     "commit-refused": ("illegal-generation",),
     "coordinator-silent": ("silent",),
+    "few-records-at-a-time": ("closed-in-a-batch-with-gaps",),
     "join-takes-long": ("",),
     "refused-too-late": ("as-a-new-member",),
     "static-fenced": ("heartbeat",),

@@ -17,10 +17,29 @@ from groupspec.conformance.wire.tests.stories import (
     waited,
 )
 from groupspec.conformance.wire.tests.stories_of_leaders import Row, command, without
+from groupspec.impl.core.messages import FetchedPartition, FetchRequest, FetchResponse
+from groupspec.impl.network.records import Gaps, NewRecord, encode_records
 
 Spoil = Callable[[WireRun], None]
 
 ONE: Final = [protocol.Partition(BOTH[0].topic, BOTH[0].partition)]
+LIMITED: Final = protocol.Configure(
+    bootstrap="127.0.0.1:9001",
+    group_id="orders-readers",
+    client_id="under-test",
+    rebalance="eager",
+    session_timeout_ms=1_000,
+    heartbeat_interval_ms=100,
+    max_poll_interval_ms=1_000,
+    request_timeout_ms=2_000,
+    retry_backoff_ms=100,
+    auto_commit=True,
+    auto_commit_interval_ms=60_000,
+    auto_offset_reset="earliest",
+    fetch_max_wait_ms=100,
+    callback_ms=0,
+    more={"max.poll.records": "4"},
+)
 
 
 def done(story: WireRun, at_ms: float, asked: protocol.AnyCommand) -> None:
@@ -40,6 +59,37 @@ def sought() -> WireRun:
     story.fetch(300, {BOTH[0]: 6, BOTH[1]: 6})
     story.commit(320, 1, {BOTH[0]: 6})
     story.close(1_000, 10)
+    return story
+
+
+def limited() -> WireRun:
+    """A stable member whose polls return four records at most, of both partitions."""
+    story = WireRun()
+    command(story, 0, LIMITED)
+    first_round(story)
+    story.heartbeats(110, 990, 1)
+    story.poll(200, 10)
+    part = [protocol.ConsumedRange(each.topic, each.partition, 2, 6, 7) for each in BOTH]
+    story.event(205, protocol.RecordsConsumed(count=4, partitions=part))
+    story.close(1_000, 10)
+    return story
+
+
+def has_gaps() -> WireRun:
+    """What is fetched of orders-0 has records at 7, 9 and 10, and the batch behind it one at 13; all are returned."""
+    story = WireRun()
+    first_round(story)
+    story.heartbeats(110, 990, 1)
+    gaps = Gaps((1, 3, 4), 7)
+    batches = encode_records([NewRecord(b"kept")] * 3, 6, gaps=gaps) + encode_records([NewRecord(b"")], 13)
+    answer = FetchResponse({BOTH[0]: FetchedPartition(batches, 14)})
+    story.exchange(210, "Fetch", FetchRequest({BOTH[0]: 6}, 100, 1, 1000, 1000), answer)
+    story.records(220, BOTH[0], 7, 10)
+    story.fetch(230, {BOTH[0]: 14})
+    story.records(240, BOTH[0], 13, 13)
+    story.close(1_000, 10)
+    story.commit(1_002, 1, {BOTH[0]: 14, BOTH[1]: 6})
+    story.leave(1_005)
     return story
 
 
@@ -142,6 +192,14 @@ def instead(test: Callable[[Entry], bool], then: Spoil) -> Spoil:
 
 
 ROWS: Final[tuple[Row, ...]] = (
+    ("P5", "twice as many as the limit", limited, lambda s: s.records(207, BOTH[0], 8, 11)),
+    ("O4", "a record behind a gap is left out", has_gaps,
+     instead(lambda e: e.kind == "records_consumed" and 215_000 < e.at_us < 235_000, lambda _: None)),
+    ("O4", "offsets are counted", has_gaps,
+     instead(lambda e: e.kind == "records_consumed" and e.at_us > 235_000, lambda s: s.records(240, BOTH[0], 11, 11))),
+    ("M4", "committed beyond the gap", has_gaps,
+     instead(lambda e: e.kind == "records_consumed" and e.at_us > 235_000, lambda _: None)),
+    ("L5", "records are counted", has_gaps, lambda s: s.commit(1_003, 1, {BOTH[0]: 10})),
     ("O3", "a late Fetch at the old position after a seek", sought,
      instead(lambda e: e.api == "Fetch" and e.at_us > 205_000, lambda s: s.fetch(300, {BOTH[0]: 6}))),
     ("O3", "the late answer takes the seek back", sought_before_a_position,

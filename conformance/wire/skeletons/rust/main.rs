@@ -22,6 +22,7 @@ const FEATURES: &[&str] = &[
     // "seek",              // reading on from another offset, asked for between two polls
     // "pause",             // pausing and resuming partitions
     // "pattern",           // subscriptions by a regular expression
+    // "max_poll_records",  // a limit of how many records a poll returns: the setting max.poll.records
 ];
 
 /// Of PROTOCOL.md's features, also those that this base cannot carry out, what the client offers and this harness does

@@ -1,0 +1,94 @@
+"""A coordinator to which no connection can be made, for a while or for good."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.scenario_context import ScenarioContext
+from groupspec.conformance.wire.scenarios.registry import scenario
+from groupspec.conformance.wire.scenarios.steps import beats_on, hold, until_asked
+
+NODE: Final = 2
+"""The one that cannot be connected to; it leads every second partition."""
+OF_THE_OTHER_NODE: Final = frozenset({"orders-0", "orders-2"})
+"""What the other one leads: when a node is tried again from which records are fetched, is the client's affair."""
+REFUSES_FOR_MS: Final = 700
+"""Some backoffs before a connection is tried again, and less than a session."""
+
+
+def _refuses(context: ScenarioContext, *, joins: bool) -> None:
+    """No connection to the coordinator can be made from now on; the client that joins is told then where it is.
+
+    (It is made before that: some look at a broker as they are made, and it might be that one.)
+    """
+    since = context.now()
+    if joins:
+        held = hold(context, "FindCoordinator")
+        context.subscribe()
+        context.poll()
+        until_asked(context, "FindCoordinator", since)
+    context.broker.refuse_connections(NODE)
+    if joins:
+        held.release()
+
+
+@scenario(
+    rules="D4 D6 J1 J2 S3 H3 C1 M7 O1 O3 O4 O5 W1",
+    source="ConsumerNetworkClient.isUnavailable; AbstractCoordinator.checkAndGetCoordinator; KAFKA-4034",
+    variants=(
+        Variant("joining", point="joining"),
+        Variant("joining-elsewhere", point="joining-elsewhere"),
+        Variant("heartbeating", point="heartbeating"),
+        Variant("heartbeating-elsewhere", point="heartbeating-elsewhere"),
+        Variant("committing", point="committing", auto_commit_interval_ms=300),
+    ),
+    timeout_ms=6_000,
+)
+def coordinator_refuses_connections(context: ScenarioContext) -> None:
+    """The coordinator's node is named, and no connection to it can be made: for a while, or until another coordinates.
+
+    A request that waits for the connection is not forgotten: the client tries the node again, or looks for its
+    coordinator anew. It joins, or goes on as the member that it is.
+    """
+    point = context.variant.point
+    joins = point.startswith("joining")
+    context.broker.move_coordinator(NODE)
+    if not joins:
+        context.stable_member()
+    _refuses(context, joins=joins)
+    if point == "committing":
+        context.broker.append_records(only_first=True)
+    context.watch(REFUSES_FOR_MS, "what is done when no connection can be made", since=context.now())
+    if point.endswith("elsewhere"):
+        context.broker.move_coordinator(1)
+    else:
+        context.broker.accept_connections(NODE)
+    back = context.now()
+    if joins:
+        synced = context.expect_answer("SyncGroup", "NONE", rule="D6", since=back)
+        context.expect_assigned(rule="S3", since=back)
+    else:
+        synced = context.expect_answer("Heartbeat", "NONE", rule="D6", since=back)
+    if point == "committing":
+        synced = context.expect_answer("OffsetCommit", "NONE", rule="D6", since=back)
+    context.broker.append_records()
+    context.expect_records(rule="O4", since=synced, partitions=OF_THE_OTHER_NODE)
+    beats_on(context, synced)
+
+
+@scenario(
+    rules="D4 J1 S3 H3 C1 M7 O1 O3 L2 W1",
+    source="AbstractCoordinator.close; ConsumerCoordinator.close (closeTimeout); KAFKA-5424",
+    variants=(Variant("joining", point="joining"), Variant("stable", point="stable")),
+    timeout_ms=6_000,
+)
+def close_without_coordinator(context: ScenarioContext) -> None:
+    """close() while no connection to the coordinator can be made: it gives up what it cannot say, within its time."""
+    context.broker.move_coordinator(NODE)
+    if context.variant.point == "stable":
+        context.stable_member()
+    _refuses(context, joins=context.variant.point == "joining")
+    context.watch(REFUSES_FOR_MS, "what is done when no connection can be made", since=context.now())
+    asked = context.ask_to_close()
+    context.expect_event("shutdown_complete", rule="L2", since=asked)
