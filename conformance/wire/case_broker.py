@@ -21,7 +21,7 @@ from groupspec.conformance.wire.log import Entry, Log
 from groupspec.impl.broker.actions import DEFAULT, Action, Hold, Match, Reply, ReplyAfter, Throttle
 from groupspec.impl.broker.log import BrokerFailure, WireEvent
 from groupspec.impl.broker.one_client import ONE_CLIENT
-from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.core.messages import TopicMetadata, TopicPartition
 from groupspec.impl.network.records import COMMIT_MARK, Gaps
 
 GROUP: Final = "orders-readers"
@@ -230,10 +230,13 @@ class CaseBroker:
         self._note("the topic is deleted, and another one of its name has records in each partition")
         self._broker.make_anew(self._topic, [b"record of the new topic"] * RECORDS_ANEW)
 
-    def elect(self, partition: int, end: int | None = None) -> None:
-        """The other node leads this partition from now on; `end`: where its log ends, if it is short."""
+    def elect(self, partition: int, end: int | None = None, *, again: bool = False) -> None:
+        """The other node leads this partition from now on; `end`: where its log ends, if it is short.
+
+        `again`: the one that led it first.
+        """
         led = 1 + partition % NODES
-        self._broker.elect(self._topic, partition, NODES + 1 - led, end)
+        self._broker.elect(self._topic, partition, led if again else NODES + 1 - led, end)
 
     def refuse_connections(self, node: int) -> None:
         """Nothing listens on this node's port, and its connections are closed: until `accept_connections`."""
@@ -244,6 +247,15 @@ class CaseBroker:
         """It listens again."""
         self._note(f"connections to node {node} can be made again")
         self._broker.accept_connections(node)
+
+    def metadata(self) -> Mapping[str, TopicMetadata]:
+        """What Metadata say of all topics."""
+        return self._broker.metadata()
+
+    def be_behind(self, known: Mapping[str, TopicMetadata]) -> None:
+        """From now on Metadata say this again, as brokers do that have not heard of it yet; with nothing, what is."""
+        self._note("Metadata are of an earlier time" if known else "Metadata are of now again")
+        self._broker.be_behind(known)
 
     def cut_connections(self) -> None:
         """Every connection is closed, from the broker's side."""

@@ -37,6 +37,7 @@ from groupspec.conformance.wire.protocol import (
 )
 from groupspec.conformance.wire.stalls import longest_wait_us
 from groupspec.conformance.wire.verdicts import Timing
+from groupspec.impl.broker.controls import REFUSES
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.impl.core.messages import (
     HeartbeatRequest,
@@ -68,6 +69,8 @@ SOONER: Final = 0.5
 RUNS_ON_US: Final = 75_000
 """Who starts a poll, or comes back from one, as often as this runs: the kit's polls take 50 ms, and what was waited is
 told for each 50 ms (`SAMPLE_S`)."""
+HANGS_UP_US: Final = 100_000
+"""Between the note that a node refuses connections and the end of those that it had."""
 FLOOD: Final = 2_000
 """So many requests within a second are a flood: the kit stands still because of the client, not because of the machine.
 """
@@ -251,6 +254,11 @@ class History:
     def connections_closed(self, from_us: int, to_us: int) -> bool:
         """Whether a connection was closed in between, by whichever side."""
         return any(entry.kind == "disconnect" and from_us <= entry.at_us <= to_us for entry in self.entries)
+
+    def refuses_connections(self, node: int, at_us: int) -> bool:
+        """Whether no connection to this node could be made then."""
+        told = REFUSES.format(node=node)
+        return any(e.kind == "note" and e.text == told and abs(e.at_us - at_us) < HANGS_UP_US for e in self.entries)
 
     def left_unanswered(self, from_us: int, to_us: int) -> bool:
         """Whether the broker left a group request without an answer in between, as its script has it: it notes that."""

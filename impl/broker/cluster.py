@@ -48,7 +48,7 @@ class Cluster:
         self.topic_ids = TopicIds(self.topics.names)
         self.coordinator = 1
         self.addresses: list[Broker] = []
-        self._kept: dict[int, dict[str, messages.TopicMetadata]] = {}
+        self.known_instead: Mapping[str, messages.TopicMetadata] = {}
         self.versions = _capped(API_VERSIONS, version_caps)
         self._advertised = _capped({"Produce": _PRODUCE, **API_VERSIONS}, version_caps)
 
@@ -78,9 +78,7 @@ class Cluster:
             case messages.MetadataRequest():
                 names = self.topics.names if request.topics is None else request.topics
                 controller = self.addresses[0].node_id
-                known = self._metadata(names)
-                if kept := self._kept.get(node):
-                    known = tuple(kept.get(topic.topic, topic) for topic in known)
+                known = tuple(self.known_instead.get(topic.topic, topic) for topic in self._metadata(names))
                 return messages.MetadataResponse(tuple(self.addresses), known, controller)
             case messages.FindCoordinatorRequest():
                 return self._find_coordinator(request)
@@ -101,9 +99,9 @@ class Cluster:
             for topic in self.topics.metadata(names)
         )
 
-    def keep_metadata(self, node: int) -> None:
-        """This node's Metadata of the topics that there are stay as they are: it is behind."""
-        self._kept[node] = {topic.topic: topic for topic in self._metadata(self.topics.names)}
+    def metadata(self) -> Mapping[str, messages.TopicMetadata]:
+        """What is said of all topics."""
+        return {topic.topic: topic for topic in self._metadata(self.topics.names)}
 
     def refuse(self, request: Request, error: ErrorCode) -> Answer:
         """The answer with this error. One about topics names the nodes all the same, as every broker does."""

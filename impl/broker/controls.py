@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from groupspec.impl.broker.actions import Script
 from groupspec.impl.broker.cluster import Cluster
@@ -11,8 +12,17 @@ from groupspec.impl.broker.log import WireEvent, WireLog
 from groupspec.impl.broker.one_client import OneClient
 from groupspec.impl.broker.phantom import Phantom
 from groupspec.impl.coordinator.settings import Settings
-from groupspec.impl.core.messages import Broker, OffsetAndMetadata, OffsetCommitRequest, TopicPartition
+from groupspec.impl.core.messages import (
+    Broker,
+    OffsetAndMetadata,
+    OffsetCommitRequest,
+    TopicMetadata,
+    TopicPartition,
+)
 from groupspec.impl.runtime import Lock
+
+REFUSES: Final = "node {node} refuses connections"
+"""The remark in the log."""
 
 
 class Controls(Script):
@@ -63,11 +73,16 @@ class Controls(Script):
 
     # What a scenario does --------------------------------------------------------------------------------------------
 
-    def keep_metadata(self, node: int) -> None:
-        """This node hears of no election any more: who leads, as its Metadata have it, stays as it is now."""
+    def metadata(self) -> Mapping[str, TopicMetadata]:
+        """What Metadata say of all topics."""
         with self._lock:
-            self._cluster.keep_metadata(node)
-        self.note(f"node {node} is behind from now on")
+            return self._cluster.metadata()
+
+    def be_behind(self, known: Mapping[str, TopicMetadata]) -> None:
+        """From now on Metadata say this again, as brokers do that have not heard of it yet; with nothing, what is."""
+        with self._lock:
+            self._cluster.known_instead = known
+        self.note("Metadata are of an earlier time from now on" if known else "Metadata are of now again")
 
     @property
     def coordinator(self) -> int:

@@ -33,7 +33,7 @@ from groupspec.impl.broker.actions import (
     ReplyAfter,
     Throttle,
 )
-from groupspec.impl.broker.controls import Controls
+from groupspec.impl.broker.controls import REFUSES, Controls
 from groupspec.impl.broker.coordinators import Answers
 from groupspec.impl.broker.held_answers import HeldAnswers
 from groupspec.impl.broker.log import BrokerFailure, Kind, WireEvent, WireLog
@@ -197,7 +197,7 @@ class ScriptedBroker(Controls):
 
     def refuse_connections(self, node: int) -> None:
         """Nothing listens on this node's port, and its connections are closed: until `accept_connections`."""
-        self.note(f"node {node} refuses connections")
+        self.note(REFUSES.format(node=node))
 
         def close() -> None:
             if (server := self._servers.pop(node, None)) is not None:

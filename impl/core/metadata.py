@@ -198,7 +198,7 @@ class Metadata:
         self._leader.metadata_updated()
 
     def _take(self, topic: TopicMetadata) -> None:
-        """Its leaders; but a broker that is behind may name one of the past: then what is known stays.
+        """Its leaders; but a broker that is behind may name one of the past: then what is known stays (rule O8).
 
         (As Java's Metadata.updateLatestMetadata.) Not for ever: no id tells which of two topics is the later one, and
         the broker that has told of the other one may have been behind.

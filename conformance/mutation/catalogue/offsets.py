@@ -418,7 +418,12 @@ def without_an_offset_it_is_always_the_end(original: Method, self: Offsets) -> N
         TIMESTAMPS.update(before)
 
 
-@mutant("O5-position-counts", "O5 L5", _Opened.next, scenarios="few-records-at-a-time few-records-at-a-time-cooperative log-with-gaps")
+@mutant(
+    "O5-position-counts",
+    "O5 L5",
+    _Opened.next,
+    scenarios="few-records-at-a-time few-records-at-a-time-cooperative log-with-gaps",
+)
 def the_position_counts_records(
     original: Method, self: _Opened, at_most: int
 ) -> tuple[Sequence[ConsumerRecord], int, bool]:
@@ -440,6 +445,13 @@ def each_partition_has_the_whole_limit(seam: Seam) -> None:
     @seam.replacing(Records._take_from)
     def take_from(original: Method, self: Records, opened: _Opened, _: int) -> object:
         return original(self, opened, limits[-1])
+
+
+@before("O8-last-heard", "O8", Metadata._take, scenarios="metadata-is-behind")
+def who_leads_is_what_was_heard_last(self: Metadata, topic: TopicMetadata) -> None:
+    """Metadata with an earlier leader epoch bring the former leader back."""
+    for place in [each for each in self._epochs if each.topic == topic.topic]:
+        del self._epochs[place]
 
 
 @mutant("BUG-46", "O3 Q5", Membership._begin_rebalance)

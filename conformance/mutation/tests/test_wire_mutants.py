@@ -103,6 +103,7 @@ ONE_EACH_STORY = {
     "W2-waited-twice": "throttled-by-an-old-broker/joining",
     "P5-limit-for-each": "few-records-at-a-time",
     "O5-position-counts": "log-with-gaps",
+    "O8-last-heard": "metadata-is-behind",
     "D6-waits-for-no-connection": "coordinator-refuses-connections/joining",
 }
 """The same for the other scenarios."""

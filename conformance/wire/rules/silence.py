@@ -56,7 +56,10 @@ def gives_up_waiting(history: History, exchange: Exchange) -> int | None:
 
 @checks("D6")
 def a_lost_connection_is_made_again(history: History) -> Iterator[Finding]:
-    """A coordinator that has hung up is looked for, or spoken to on a new connection, whether or not anybody asks."""
+    """A coordinator that has hung up is looked for, or spoken to on a new connection, whether or not anybody asks.
+
+    Not while its node refuses connections: nobody sees how often that is tried.
+    """
     for entry in history.entries:
         if entry.kind != "disconnect" or not history.before_close(entry.at_us):
             continue
@@ -69,6 +72,8 @@ def a_lost_connection_is_made_again(history: History) -> Iterator[Finding]:
             if e.sent_us > entry.at_us and e.request.connection != entry.connection
         )
         back, bound = next(again, None), history.settings.request_timeout_ms + ACTS_WITHIN_MS
+        if history.refuses_connections(entry.node, entry.at_us):
+            continue
         if back is not None:
             took = history.took_ms(entry.at_us, back)
             late = "only " if took > bound else ""

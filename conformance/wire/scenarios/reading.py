@@ -6,14 +6,18 @@ from typing import Final
 
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.case_broker import RECORDS
-from groupspec.conformance.wire.log import has_records, is_event
+from groupspec.conformance.wire.log import has_records, is_event, is_request
+from groupspec.conformance.wire.rules.leaders import NAMES_EPOCHS_FROM
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import REACHED_WITHIN_S, announced_round, becomes_stable
+from groupspec.conformance.wire.scenarios.steps import IN_HAND_MS, REACHED_WITHIN_S, announced_round, becomes_stable
 
 LONG_POLL_MS: Final = 3_000
 LATE_MS: Final = 700
 FEW: Final = "max.poll.records"
+LED_BY_ANOTHER: Final = "orders-0"
+GOES_ON_WITHIN_MS: Final = 2_000
+"""Some polls and Fetches."""
 STEPS: Final = ("JoinGroup", "SyncGroup", "OffsetFetch", "ListOffsets", "Fetch")
 
 
@@ -126,3 +130,39 @@ def few_records_at_a_time(context: ScenarioContext) -> None:
         context.reached(is_event("poll_returned"), "the end of a poll", REACHED_WITHIN_S, since=since)
     asked = context.ask_to_close()
     context.expect_event("shutdown_complete", rule="L2", since=asked)
+
+
+@scenario(
+    rules="D4 J1 S3 H3 C1 M7 O1 O3 O4 O5 O8 W1",
+    source="KIP-320; Metadata.updateLatestMetadata; rd_kafka_topic_metadata_update",
+    variants=(Variant(more=(("metadata.max.age.ms", "300"),)),),
+    timeout_ms=6_000,
+)
+def metadata_is_behind(context: ScenarioContext) -> None:
+    """A partition has another leader, the client reads on there, and then brokers are asked that have not heard of it.
+
+    Their Metadata name the former leader, with its epoch. The client knows a later one, and goes on reading there.
+    """
+    context.broker.elect(0)  # before it nothing is said of epochs
+    context.stable_member()
+    earlier = context.broker.metadata()
+    context.broker.elect(0, again=True)
+    since = context.now()
+    context.broker.append_records()
+    context.expect_records(rule="O4", since=since, partitions=context.broker.partitions())
+    context.reached(is_request("Metadata"), "Metadata", REACHED_WITHIN_S, since=since)
+    context.broker.be_behind(earlier)
+    behind = context.now()
+    asked = context.reached(is_request("Metadata"), "Metadata", REACHED_WITHIN_S, since=behind)
+    context.watch(IN_HAND_MS, "it has heard of the former leader", since=asked)
+    since = context.now()
+    context.broker.append_records()
+    if asked.version >= NAMES_EPOCHS_FROM:
+        if context.log.wait(has_records(LED_BY_ANOTHER), GOES_ON_WITHIN_MS / 1000, since.at_us) is None:
+            context.miss("O8", f"no record of {LED_BY_ANOTHER} came while brokers were behind")
+    context.broker.be_behind({})
+    since = context.now()
+    context.broker.append_records()
+    context.expect_records(rule="O4", since=since, partitions=context.broker.partitions())
+    context.expect_heartbeats(rule="H3", since=since, for_ms=450)
+    context.close()

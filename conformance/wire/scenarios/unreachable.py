@@ -34,14 +34,14 @@ def _refuses(context: ScenarioContext, *, joins: bool) -> None:
 
 
 @scenario(
-    rules="D4 D6 J1 J2 S3 H3 C1 M7 O1 O3 O4 O5 W1",
-    source="ConsumerNetworkClient.isUnavailable; AbstractCoordinator.checkAndGetCoordinator; KAFKA-4034",
+    rules="D1 D4 D6 J1 J2 S3 H3 C1 M7 O1 O3 O4 O5 W1",
+    source="ConsumerNetworkClient.checkDisconnects; AbstractCoordinator.checkAndGetCoordinator (isUnavailable)",
     variants=(
-        Variant("joining", point="joining"),
-        Variant("joining-elsewhere", point="joining-elsewhere"),
-        Variant("heartbeating", point="heartbeating"),
-        Variant("heartbeating-elsewhere", point="heartbeating-elsewhere"),
-        Variant("committing", point="committing", auto_commit_interval_ms=300),
+        Variant("joining", point="joining", not_judged="D1"),
+        Variant("joining-elsewhere", point="joining-elsewhere", not_judged="D6"),
+        Variant("heartbeating", point="heartbeating", not_judged="D1"),
+        Variant("heartbeating-elsewhere", point="heartbeating-elsewhere", not_judged="D6"),
+        Variant("committing", point="committing", auto_commit_interval_ms=300, not_judged="D1"),
     ),
     timeout_ms=6_000,
 )
@@ -49,7 +49,8 @@ def coordinator_refuses_connections(context: ScenarioContext) -> None:
     """The coordinator's node is named, and no connection to it can be made: for a while, or until another coordinates.
 
     A request that waits for the connection is not forgotten: the client tries the node again, or looks for its
-    coordinator anew. It joins, or goes on as the member that it is.
+    coordinator anew, which it has to where another one coordinates by then. It joins, or goes on as the member that it
+    is. (Once it is at the other node this one can be connected to again: it leads partitions, too.)
     """
     point = context.variant.point
     joins = point.startswith("joining")
@@ -57,31 +58,32 @@ def coordinator_refuses_connections(context: ScenarioContext) -> None:
     if not joins:
         context.stable_member()
     _refuses(context, joins=joins)
-    if point == "committing":
-        context.broker.append_records(only_first=True)
     context.watch(REFUSES_FOR_MS, "what is done when no connection can be made", since=context.now())
+    back, rule = context.now(), "D6"
     if point.endswith("elsewhere"):
+        rule = "D1"
         context.broker.move_coordinator(1)
     else:
         context.broker.accept_connections(NODE)
-    back = context.now()
     if joins:
-        synced = context.expect_answer("SyncGroup", "NONE", rule="D6", since=back)
+        again = context.expect_answer("SyncGroup", "NONE", rule=rule, since=back)
         context.expect_assigned(rule="S3", since=back)
     else:
-        synced = context.expect_answer("Heartbeat", "NONE", rule="D6", since=back)
-    if point == "committing":
-        synced = context.expect_answer("OffsetCommit", "NONE", rule="D6", since=back)
+        again = context.expect_answer("Heartbeat", "NONE", rule=rule, since=back)
+    if point.endswith("elsewhere"):
+        context.broker.accept_connections(NODE)
     context.broker.append_records()
-    context.expect_records(rule="O4", since=synced, partitions=OF_THE_OTHER_NODE)
-    beats_on(context, synced)
+    context.expect_records(rule="O4", since=again, partitions=OF_THE_OTHER_NODE)
+    if point == "committing":
+        context.expect_answer("OffsetCommit", "NONE", rule="D6", since=again)
+    beats_on(context, again)
 
 
 @scenario(
     rules="D4 J1 S3 H3 C1 M7 O1 O3 L2 W1",
-    source="AbstractCoordinator.close; ConsumerCoordinator.close (closeTimeout); KAFKA-5424",
+    source="ConsumerCoordinator.close; AbstractCoordinator.close (Timer); KIP-102",
     variants=(Variant("joining", point="joining"), Variant("stable", point="stable")),
-    timeout_ms=6_000,
+    timeout_ms=3_000,
 )
 def close_without_coordinator(context: ScenarioContext) -> None:
     """close() while no connection to the coordinator can be made: it gives up what it cannot say, within its time."""

@@ -18,6 +18,7 @@ from groupspec.impl.core.messages import (
     ListOffsetsResponse,
     MetadataRequest,
     MetadataResponse,
+    PartitionMetadata,
     TopicMetadata,
     TopicPartition,
 )
@@ -41,6 +42,31 @@ def reading(ids: tuple[bytes, bytes] = (FIRST, SECOND), version: int = 12) -> Wi
     first_round(story)
     metadata(story, TOLD_MS, ids[1], version)
     return story
+
+
+def led(story: WireRun, at_ms: float, node: int, epoch: int, version: int = 12) -> None:
+    """Metadata, with this leader of orders-0."""
+    leaders = (PartitionMetadata(BOTH[0].partition, node, leader_epoch=epoch),)
+    answer = MetadataResponse((), (TopicMetadata("orders", leaders, topic_id=FIRST),))
+    story.exchange(at_ms, "Metadata", MetadataRequest(("orders",)), answer)
+    story.entries[-2:] = (replace(entry, version=version) for entry in story.entries[-2:])
+
+
+def hears_of_the_former_leader(version: int = 12) -> WireRun:
+    """orders-0 has another leader, and then a broker is asked that has not heard of it."""
+    story = WireRun()
+    first_round(story)
+    led(story, 200, 1, 3, version)
+    led(story, 300, 2, 4, version)
+    led(story, 600, 1, 3, version)
+    story.exchange(700, "Fetch", FetchRequest({BOTH[0]: 6}, 100, 1, 1000, 1000), FetchResponse({}), node=2)
+    led(story, 900, 2, 4, version)
+    return story
+
+
+def back(story: WireRun) -> None:
+    """It fetches from the former leader again."""
+    story.fetch(800, {BOTH[0]: 6})
 
 
 def returns(story: WireRun, at_ms: float, partition: TopicPartition, first: int, last: int) -> None:
@@ -146,6 +172,7 @@ def _is_of_the_new(at_us: int, kind: str) -> bool:
 
 
 ROWS: Final[tuple[Row, ...]] = (
+    ("O8", "the former leader is fetched from again", hears_of_the_former_leader, back),
     ("O7", "it reads on where it was in the old topic", begins_anew, read_on),
     ("O7", "a batch of the old topic comes first", begins_anew, batch_first),
     ("O7", "nothing of the new topic is returned", begins_anew, nothing),

@@ -723,6 +723,12 @@ def test_M5_a_commit_for_which_the_client_waited_for_a_processor_was_due_sooner(
     assert judge("M5", polled_on).verdict is Verdict.FAIL
 
 
+def test_O8_epochs_before_metadata_9_are_no_reason_to_stay() -> None:
+    story = stories_of_topics.hears_of_the_former_leader(version=8)
+    stories_of_topics.back(story)
+    assert judge("O8", story.history()).verdict is Verdict.UNTESTABLE
+
+
 def test_without_an_occasion_a_rule_is_untestable() -> None:
     assert judge("P1", stories.eager_rebalance().history()).verdict is Verdict.UNTESTABLE
 

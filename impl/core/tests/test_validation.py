@@ -308,7 +308,7 @@ def test_a_leader_elected_while_the_answer_is_under_way_is_asked_too() -> None:
 # What is known of leaders --------------------------------------------------------------------------------------------
 
 
-def test_metadata_of_the_past_change_nothing_unless_the_topic_is_another_one() -> None:
+def test_O8_metadata_of_the_past_change_nothing_unless_the_topic_is_another_one() -> None:
     scene = reading(3)
     elected(scene, 2, node=1)  # a broker that is behind
     assert fetched_from(scene) == [{P0: 20}]
