@@ -195,7 +195,7 @@ def a_short_close_says_nothing(self: Leaving, event: Close) -> None:
         self._end()
 
 
-@mutant("BUG-65", "L2")
+@mutant("BUG-65", "L2", scenarios="close-without-coordinator")
 def a_close_waits_for_its_commit_for_ever(seam: Seam) -> None:
     """close() does not end while a commit is unanswered."""
     seam.replace(Leaving.deadline_over, lambda _, self: self._context.timers.disarm("close_deadline"))

@@ -123,7 +123,7 @@ def requests_to_the_coordinator_never_time_out(
     "D6-waits-for-no-connection",
     "D6",
     network.Connection.take_unanswered,
-    scenarios="coordinator-refuses-connections close-without-coordinator",
+    scenarios="coordinator-refuses-connections",
 )
 def what_waits_for_a_connection_is_forgotten(original: Method, self: network.Connection) -> list[SendRequest]:
     """A connection that can't be made takes with it, without a word, the requests that wait for it."""
