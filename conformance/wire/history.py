@@ -19,6 +19,7 @@ from groupspec.conformance.wire.fetched import Stretch, next_record, stretches
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.pairing import pairs
 from groupspec.conformance.wire.protocol import (
+    BEGINNING,
     AnyCommand,
     BrokenLine,
     CallbackReturned,
@@ -43,6 +44,8 @@ from groupspec.impl.core.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
     OffsetCommitRequest,
     SyncGroupRequest,
     SyncGroupResponse,
@@ -418,7 +421,18 @@ class History:
     def sought(self, partition: str, from_us: int, to_us: int) -> list[tuple[int, int]]:
         """Where the application had it read a partition from in between: when that was done, and the offset."""
         seeks = self.carried_out(Seek)
-        return [(done, seek.offset) for _, done, seek in seeks if str(seek) == partition and from_us <= done <= to_us]
+        return [(done, self.target(s)) for _, done, s in seeks if str(s) == partition and from_us <= done <= to_us]
+
+    def target(self, seek: Seek) -> int:
+        """The offset that a seek is to; of one to the beginning what ListOffsets said last, or 0."""
+        if seek.offset != BEGINNING:
+            return seek.offset
+        where, found = TopicPartition(seek.topic, seek.partition), 0
+        for exchange in self.answers("ListOffsets", "NONE"):
+            answer = exchange.answered(ListOffsetsResponse)
+            if answer is not None and exchange.asked(ListOffsetsRequest).timestamps.get(where) == BEGINNING:
+                found = answer.offsets[where].offset
+        return found
 
     def owned_at(self, at_us: int) -> frozenset[str]:
         """What the client's callbacks say it owned: from the start of `assigned` to the end of `revoked` or `lost`."""

@@ -48,6 +48,7 @@ FEATURES: Final = {
     "close_timeout": "a time limit of close() that the application sets, also 0",
     "callback_seek": "a callback may set positions, and pause partitions",
     "max_poll_records": "a limit of how many records a poll returns: the setting max.poll.records",
+    "seek_to_beginning": "reading on from the first record that there is, wherever that is",
 }
 """What a client may offer: its group protocols, and more. A rule that needs more than a client offers, or than its
 harness drives, is UNSUPPORTED for it."""
@@ -89,6 +90,8 @@ def misspelt_features(names: Iterable[str]) -> list[str]:
     return [f"there is no feature {name!r}{hint and f'; {hint}'}" for name, hint in hints.items()]
 
 
+BEGINNING: Final = -2
+"""The offset of a `seek` to the beginning, as ListOffsets has it; only of clients with `seek_to_beginning`."""
 Setting = bool | int | str
 """The value of one field of `configure`, or of its `more`."""
 
@@ -209,11 +212,11 @@ class Commit(Command, frozen=True, tag="commit"):
 
 
 class Seek(Command, frozen=True, tag="seek"):
-    """Read a partition that the client has from this offset on."""
+    """Read a partition that the client has from this offset on; from its beginning if it is -2 (BEGINNING)."""
 
     topic: str
     partition: Annotated[int, Meta(ge=0)]
-    offset: Annotated[int, Meta(ge=0)]
+    offset: Annotated[int, Meta(ge=-2)]
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"

@@ -447,6 +447,15 @@ def each_partition_has_the_whole_limit(seam: Seam) -> None:
         return original(self, opened, limits[-1])
 
 
+@mutant("O3-sought-is-committed", "O3", Offsets._look_for_positions, scenarios="seek-to-the-beginning")
+def what_is_sought_by_time_begins_where_it_is_committed(original: Method, self: Offsets) -> None:
+    """A seek to the beginning, or to the end, goes to the committed offset."""
+    with self._positions._lock:
+        for partition in self._positions._shared.partitions.values():
+            partition.reset_to = None
+    original(self)
+
+
 @before("O8-last-heard", "O8", Metadata._take, scenarios="metadata-is-behind")
 def who_leads_is_what_was_heard_last(self: Metadata, topic: TopicMetadata) -> None:
     """Metadata with an earlier leader epoch bring the former leader back."""

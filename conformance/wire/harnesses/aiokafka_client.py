@@ -41,6 +41,7 @@ class AioKafka(Harness):
         "raising_listener",
         "pattern",
         "max_poll_records",
+        "seek_to_beginning",
     )
     not_driven = ("callback_seek",)
 
@@ -88,7 +89,10 @@ class AioKafka(Harness):
 
     def seek(self, partition: Partition, offset: int) -> None:
         """Read a partition from this offset on."""
-        self._in_loop(lambda: self.consumer.seek(_named(partition), offset))
+        if offset == protocol.BEGINNING:
+            self._await(self.consumer.seek_to_beginning(_named(partition)))
+        else:
+            self._in_loop(lambda: self.consumer.seek(_named(partition), offset))
 
     def pause(self, partitions: Sequence[Partition]) -> None:
         """Return no records of these."""

@@ -44,6 +44,7 @@ class ConfluentKafka(Harness):
         "raising_listener",
         "pattern",
         "max_poll_records",
+        "seek_to_beginning",
     )
     not_driven = ("consumer_protocol",)
 
@@ -123,7 +124,7 @@ class ConfluentKafka(Harness):
         return {partition: partition.offset for partition in committed}
 
     def seek(self, partition: Partition, offset: int) -> None:
-        """Read a partition from this offset on."""
+        """Read a partition from this offset on; -2 is its beginning to librdkafka, too (OFFSET_BEGINNING)."""
         self.consumer.seek(TopicPartition(partition.topic, partition.partition, offset))
 
     def pause(self, partitions: Sequence[Partition]) -> None:

@@ -42,6 +42,7 @@ class KafkaPython(Harness):
         "close_timeout",
         "callback_seek",
         "max_poll_records",
+        "seek_to_beginning",
     )
 
     def configure(self, command: protocol.Configure) -> None:
@@ -64,7 +65,10 @@ class KafkaPython(Harness):
 
     def seek(self, partition: Partition, offset: int) -> None:
         """Read a partition from this offset on."""
-        self.consumer.seek(_named(partition), offset)
+        if offset == protocol.BEGINNING:
+            self.consumer.seek_to_beginning(_named(partition))
+        else:
+            self.consumer.seek(_named(partition), offset)
 
     def pause(self, partitions: Sequence[Partition]) -> None:
         """Return no records of these."""

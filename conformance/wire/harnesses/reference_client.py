@@ -54,7 +54,10 @@ class Reference(Harness):
 
     def seek(self, partition: Partition, offset: int) -> None:
         """Read a partition from this offset on."""
-        self.consumer.seek(_named(partition), offset)
+        if offset == protocol.BEGINNING:
+            self.consumer.seek_to_beginning(_named(partition))
+        else:
+            self.consumer.seek(_named(partition), offset)
 
     def pause(self, partitions: Sequence[Partition]) -> None:
         """Return no records of these."""

@@ -192,12 +192,12 @@ def no_records_of_what_is_not_owned(history: History) -> Iterator[Finding]:
 def what_was_out_when_the_application_sought_is_dropped(history: History) -> Iterator[Finding]:
     """The next Fetch is from the offset that was asked for, whatever Fetch or lookup of a position was still out."""
     for asked_us, done_us, seek in history.carried_out(Seek):
-        where = TopicPartition(seek.topic, seek.partition)
+        where, target = TopicPartition(seek.topic, seek.partition), history.target(seek)
         sent = ((e, e.asked(FetchRequest).offsets.get(where)) for e in history.of("Fetch") if e.sent_us >= asked_us)
         counts = (
             (e.sent_us, offset)
             for e, offset in sent
-            if offset == seek.offset or (offset is not None and Known(done_us).before(e, history))
+            if offset == target or (offset is not None and Known(done_us).before(e, history))
         )
         first = next(counts, None)
         if first is None:
@@ -205,6 +205,6 @@ def what_was_out_when_the_application_sought_is_dropped(history: History) -> Ite
         since = (c for c in history.callbacks if done_us < c.started_us < first[0])
         if any(str(where) in callback.partitions for callback in since):
             continue
-        right = f"{where} was fetched from {seek.offset}, as the application had asked"
-        wrong = f"{where} was fetched from {first[1]}, the application had asked for {seek.offset}"
-        yield held_if(first[1] == seek.offset, right, wrong, first[0])
+        right = f"{where} was fetched from {target}, as the application had asked"
+        wrong = f"{where} was fetched from {first[1]}, the application had asked for {target}"
+        yield held_if(first[1] == target, right, wrong, first[0])

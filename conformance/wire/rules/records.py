@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.conformance.wire.history import History, Returned, names
-from groupspec.conformance.wire.protocol import Pause, Resume
+from groupspec.conformance.wire.protocol import BEGINNING, Pause, Resume, Seek
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, sent_knowing
 from groupspec.conformance.wire.rules.positions import EARLIEST, began_at, first_fetches
 from groupspec.conformance.wire.rules.topic_identity import was_recreated
@@ -58,12 +58,20 @@ def nothing_is_reset_without_a_reason(history: History) -> Iterator[Finding]:
         at_us = lookup.sent_us
         for where, timestamp in lookup.asked(ListOffsetsRequest).timestamps.items():
             read = [e for e in history.between(0, at_us, "Fetch") if where in e.asked(FetchRequest).offsets]
-            if timestamp != EARLIEST or not read:
+            if timestamp != EARLIEST or not read or asked_for_beginning(history, str(where), at_us):
                 continue
             since_us = max((sync.told_us for sync in history.syncs if sync.told_us < at_us), default=0)
             is_of_now = Known(since_us).before(read[-1], history)
             if is_of_now and not moved(history, str(where), read[-1].sent_us, at_us):
                 yield broken(f"the earliest offset of {where} was asked for while it was read", at_us)
+
+
+def asked_for_beginning(history: History, partition: str, before_us: int) -> bool:
+    """Whether the application has sought the beginning of a partition, or its call is under way."""
+    return any(
+        str(seek) == partition and seek.offset == BEGINNING and asked_us <= before_us
+        for asked_us, seek in history.commands(Seek)
+    )
 
 
 @checks("O4", needs="listener pull")

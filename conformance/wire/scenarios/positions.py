@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.protocol import BEGINNING
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import (
@@ -102,6 +103,25 @@ def seek_while_fetching(context: ScenarioContext) -> None:
     context.broker.append_records()
     held.release()
     context.expect_records(rule="O3", since=sought, partitions=context.broker.partitions())
+    beats_on(context, sought)
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 C1 M7 O1 O3 O4 O5 W1",
+    source="KafkaConsumer.seekToBeginning; SubscriptionState.requestOffsetReset; OffsetFetcher.resetPositionsIfNeeded",
+    needs="seek_to_beginning pull",
+    timeout_ms=6_000,
+)
+def seek_to_the_beginning(context: ScenarioContext) -> None:
+    """A member seeks to the beginning of a partition: it reads from there, whatever its group has committed."""
+    context.stable_member()
+    context.stop_polling(rule="O3")
+    sought = context.seek(COMMITTED, BEGINNING, rule="O5")
+    context.poll()
+    context.expect_records_of([str(COMMITTED)], rule="O3", since=sought)
+    since = context.now()
+    context.broker.append_records()
+    context.expect_records(rule="O4", since=since, partitions=context.broker.partitions())
     beats_on(context, sought)
 
 

@@ -64,6 +64,8 @@ def coordinator_refuses_connections(context: ScenarioContext) -> None:
     if not joins:
         context.stable_member()
     _refuses(context, joins=joins)
+    if point == "committing":
+        context.broker.append_records()
     context.watch(REFUSES_FOR_MS, "what is done when no connection can be made", since=context.now())
     back, rule = context.now(), "D6"
     if point.endswith("elsewhere"):
@@ -78,7 +80,7 @@ def coordinator_refuses_connections(context: ScenarioContext) -> None:
         again = context.expect_answer("Heartbeat", "NONE", rule=rule, since=back)
     context.broker.append_records()
     context.expect_records(rule="O4", since=again, partitions=context.broker.partitions())
-    if point == "committing":
+    if point == "committing" and context.offers("auto_commit"):
         context.expect_answer("OffsetCommit", "NONE", rule="D6", since=again)
     beats_on(context, again)
 

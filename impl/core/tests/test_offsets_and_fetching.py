@@ -681,7 +681,7 @@ def test_manual_assignment_keeps_what_stays() -> None:
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_seeking_to_the_beginning_or_the_end_asks_the_leader_whatever_is_committed(committed: bool) -> None:
+def test_O3_seeking_to_the_beginning_or_the_end_asks_the_leader_whatever_is_committed(committed: bool) -> None:
     scene = Scene(auto_offset_reset="none").stable(0, committed=10) if committed else assigned(0)
     scene.subscription.positions.seek_by_time([P0], -1)
     scene.do(Fetch())

@@ -20,7 +20,8 @@ export type Feature =
   | "raising_listener"
   | "close_timeout"
   | "callback_seek"
-  | "max_poll_records";
+  | "max_poll_records"
+  | "seek_to_beginning";
 
 /** What configure says, besides what it is called. */
 export interface Settings {

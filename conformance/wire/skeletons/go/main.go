@@ -26,6 +26,7 @@ var features = []string{
 	// "callback_commit",   // a callback may commit, and wait for it
 	// "pattern",           // subscriptions by a regular expression
 	// "max_poll_records",  // a limit of how many records a poll returns: the setting max.poll.records
+	// "seek_to_beginning", // reading on from the first record that there is, wherever that is
 }
 
 // Of PROTOCOL.md's features, also those that this base cannot carry out, what the client offers and this harness does

@@ -33,7 +33,7 @@ public final class Harness implements Protocol.Client {
     private static final List<String> EITHER = List.of(
             "listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull", "poll_interval", "auto_commit",
             "static", "seek", "pause", "wakeup", "callback_commit", "pattern", "raising_listener",
-            "close_timeout", "callback_seek", "max_poll_records");
+            "close_timeout", "callback_seek", "max_poll_records", "seek_to_beginning");
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final GroupProtocol protocol;
@@ -156,7 +156,11 @@ public final class Harness implements Protocol.Client {
 
     @Override
     public void seek(Protocol.Partition partition, long offset) {
-        consumer.seek(named(partition), offset);
+        if (offset == Protocol.BEGINNING) {
+            consumer.seekToBeginning(List.of(named(partition)));
+        } else {
+            consumer.seek(named(partition), offset);
+        }
     }
 
     @Override

@@ -116,6 +116,9 @@ public final class Protocol {
         }
     }
 
+    /** The offset of a seek to the beginning. */
+    static final long BEGINNING = -2;
+
     private static final int EXIT_UNSUPPORTED = 127;
     private static final long GRACE_MS = 5_000;
     /** Where a partition is read from of which the kit has a callback set the position. */

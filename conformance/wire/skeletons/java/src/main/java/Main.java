@@ -28,6 +28,7 @@ public final class Main implements Protocol.Client {
             // "close_timeout",     // a time limit of close() that the application sets, also 0
             // "callback_seek",     // a callback may set positions, and pause partitions
             // "max_poll_records",  // a limit of how many records a poll returns: the setting max.poll.records
+            // "seek_to_beginning", // reading on from the first record that there is, wherever that is
             "pull", // records are taken by a poll with a timeout
             "eager"); // rebalances that give up everything first; a client has this, "cooperative", or both
 
