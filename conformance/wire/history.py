@@ -21,6 +21,7 @@ from groupspec.conformance.wire.pairing import pairs
 from groupspec.conformance.wire.protocol import (
     BEGINNING,
     AnyCommand,
+    Assign,
     BrokenLine,
     CallbackReturned,
     CallbackStarted,
@@ -434,9 +435,17 @@ class History:
                 found = answer.offsets[where].offset
         return found
 
+    @cached_property
+    def assigned_by_hand(self) -> frozenset[str]:
+        """The partitions that the application has assigned itself."""
+        return frozenset().union(*(names(command.partitions) for _, command in self.commands(Assign)))
+
     def owned_at(self, at_us: int) -> frozenset[str]:
-        """What the client's callbacks say it owned: from the start of `assigned` to the end of `revoked` or `lost`."""
-        owned: frozenset[str] = frozenset()
+        """What the client's callbacks say it owned: from the start of `assigned` to the end of `revoked` or `lost`.
+
+        And what the application has assigned itself, of which no callback tells.
+        """
+        owned = self.assigned_by_hand
         for callback in self.callbacks:
             if callback.name == "partitions_assigned":
                 if callback.started_us <= at_us:

@@ -49,6 +49,7 @@ FEATURES: Final = {
     "callback_seek": "a callback may set positions, and pause partitions",
     "max_poll_records": "a limit of how many records a poll returns: the setting max.poll.records",
     "seek_to_beginning": "reading on from the first record that there is, wherever that is",
+    "assign": "partitions that the application assigns itself, to be no member of a group",
 }
 """What a client may offer: its group protocols, and more. A rule that needs more than a client offers, or than its
 harness drives, is UNSUPPORTED for it."""
@@ -193,6 +194,12 @@ class Subscribe(Command, frozen=True, tag="subscribe"):
     pattern: str = ""
 
 
+class Assign(Command, frozen=True, tag="assign"):
+    """Read these partitions, without a subscription: as nobody's member, though positions are the group's."""
+
+    partitions: list[Partition]
+
+
 class Poll(Command, frozen=True, tag="poll"):
     """Poll again and again with this timeout, `times` times or (0) until stop_polling.
 
@@ -251,7 +258,9 @@ class Close(Command, frozen=True, tag="close", omit_defaults=True):
     timeout_ms: Milliseconds | None = None
 
 
-AnyCommand = Configure | Subscribe | Poll | StopPolling | Commit | Seek | Pause | Resume | Wakeup | Unsubscribe | Close
+AnyCommand = (
+    Configure | Subscribe | Assign | Poll | StopPolling | Commit | Seek | Pause | Resume | Wakeup | Unsubscribe | Close
+)
 COMMANDS: Final[tuple[type[Command], ...]] = get_args(AnyCommand)
 
 

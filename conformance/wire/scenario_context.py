@@ -133,6 +133,11 @@ class ClientContext:
         pattern = self.variant.pattern
         self._command(protocol.Subscribe(topics=[] if pattern else [self.around.topic], pattern=pattern))
 
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Have the client made, with these partitions of the application's own. Raises NotStarted."""
+        self._command(self.configuration)
+        self._command(protocol.Assign(partitions=_plain(partitions)))
+
     def poll(self, poll_ms: int | None = None, times: int = 0) -> None:
         """Poll for ever, or that many times, with this timeout or the variant's."""
         self._command(protocol.Poll(poll_ms=self.variant.poll_ms if poll_ms is None else poll_ms, times=times))

@@ -132,7 +132,7 @@ def what_waits_for_a_connection_is_forgotten(original: Method, self: network.Con
     return unanswered
 
 
-@after("D8-manual-joins", "D8", Parts.assign)
+@after("D8-manual-joins", "D8", Parts.assign, scenarios="closed-without-a-group")
 def manual_assignment_joins_the_group(self: Parts, event: Assign) -> None:
     """A consumer with manual assignment joins the group too."""
     self.membership.rejoin_needed = True

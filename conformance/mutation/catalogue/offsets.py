@@ -48,6 +48,9 @@ answered_like("BUG-84", "M3", "OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION", "COO
 instead("BUG-81", "J9", Commits._is_judged_by_membership, lambda _, self: not self._is_standalone(),
     "ILLEGAL_GENERATION for a commit takes effect although a JoinGroup is in flight.",
     scenarios="refused-too-late")
+instead("L5-members-only", "L5", Commits.commit_before_close,
+    lambda original, self, deadline_ms: None if self._subscription.is_manual() else original(self, deadline_ms),
+    "close() with partitions that the application has assigned commits nothing.", scenarios="closed-without-a-group")
 instead("M3-endless", "M3", Commits.deadline_over, lambda _, self: self._context.timers.disarm("commit_deadline"),
     "The commit before the rebalance has no time limit.")
 instead("BUG-51", "M6", Commits._next,

@@ -104,6 +104,7 @@ ONE_EACH_STORY = {
     "P5-limit-for-each": "few-records-at-a-time",
     "O5-position-counts": "log-with-gaps",
     "O8-last-heard": "metadata-is-behind",
+    "L5-members-only": "closed-without-a-group",
     "O3-sought-is-committed": "seek-to-the-beginning",
     "BUG-65": "close-without-coordinator/stable",
     "D6-waits-for-no-connection": "coordinator-refuses-connections/joining",

@@ -34,7 +34,7 @@ BACKWARDS_US: Final = 100_000
 SLACK_MS: Final = 250
 """Between a stamp and what it is about, on a machine that is busy."""
 REFUSED_FOR_GOOD: Final = "GROUP_AUTHORIZATION_FAILED"
-COMMANDS_OF_FEATURES: Final = ("wakeup", "seek", "pause", "resume")
+COMMANDS_OF_FEATURES: Final = ("wakeup", "seek", "pause", "resume", "assign")
 """Those that come only where a feature was declared."""
 NOT_SO_FAR: Final = "the run ended before that, since a command was not carried out: see command_done, and stderr"
 
@@ -477,6 +477,20 @@ def seek_is_carried_out(sessions: Sessions) -> Iterator[str]:
     read = [part.min_offset for part in _read(session, since, until) if part.partition == 0]
     if read[:1] != [SOUGHT]:
         yield f"after seek to {SOUGHT} of orders-0 its records came from {read[0] if read else 'nowhere'} on"
+
+
+@check("assign", "Commands", "read the partitions that are assigned, without a subscription")
+def assign_is_carried_out(sessions: Sessions) -> Iterator[str]:
+    """What is assigned by hand is read, and no group is joined for it."""
+    _needs(sessions, "assign")
+    session = sessions["assign"]
+    if session.not_offered or "close is sent" not in session.sent:
+        raise NoOccasion(NOT_SO_FAR + _stderr(session))
+    read = {part.partition for part in _read(session, 0, session.sent["close is sent"])}
+    if missing := sorted({*EXPECTED_OFFSETS} - read):
+        yield f"orders-{missing[0]} was assigned, and no record of it came"
+    if session.requests("JoinGroup"):
+        yield "JoinGroup was sent though partitions were assigned by hand"
 
 
 @check("pause", "Commands", "pause and resume the partitions, and go on polling meanwhile")

@@ -330,6 +330,15 @@ def wakes_seeks_and_pauses(session: Session) -> None:
     session.close()
 
 
+def assigns(session: Session) -> None:
+    """It reads partitions that are assigned by hand."""
+    session.have(session.settings)
+    partitions = [protocol.Partition("orders", number) for number in range(len(session.broker.partitions()))]
+    session.have(protocol.Assign(partitions=partitions))
+    session.has_read(RECORDS, session.have(protocol.Poll(poll_ms=60)))
+    session.close()
+
+
 def is_refused(session: Session) -> None:
     """The broker refuses JoinGroup for good: the harness reports an error."""
     session.broker.answer_next("JoinGroup", "GROUP_AUTHORIZATION_FAILED", times=3)
@@ -361,9 +370,12 @@ STORIES: Final[Mapping[str, Story]] = {
     "commit": commits,
     "unsubscribe": unsubscribes,
     "calls": wakes_seeks_and_pauses,
+    "assign": assigns,
     "refused": is_refused,
     "end of stdin": loses_the_kit,
 }
+ONLY_OFFERED: Final = frozenset({"assign"})
+"""Stories that are told only of who declares the feature of that name."""
 OF_ITSELF: Final[Mapping[str, Story]] = {"reads": asks_for_everything, "end of stdin": Session.end_input}
 """What is told of a harness whose client cannot join: its group protocol is not played, or something that the others
 begin with is still to be filled in."""

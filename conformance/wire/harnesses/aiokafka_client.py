@@ -42,6 +42,7 @@ class AioKafka(Harness):
         "pattern",
         "max_poll_records",
         "seek_to_beginning",
+        "assign",
     )
     not_driven = ("callback_seek",)
 
@@ -72,6 +73,10 @@ class AioKafka(Harness):
     def subscribe_to_pattern(self, pattern: str) -> None:
         """The same to all topics that match."""
         self._in_loop(lambda: self.consumer.subscribe(pattern=pattern, listener=_Listener(self)))
+
+    def assign(self, partitions: Sequence[Partition]) -> None:
+        """Read these, without a subscription."""
+        self._in_loop(lambda: self.consumer.assign([*map(_named, partitions)]))
 
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll."""

@@ -148,6 +148,10 @@ class Harness(ABC):
         """The same to all topics that match a regular expression."""
         raise Unsupported("the command subscribe with a pattern")
 
+    def assign(self, partitions: Sequence[Partition]) -> None:
+        """Read these, without a subscription."""
+        raise Unsupported("the command assign")
+
     @abstractmethod
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll; the offsets of the records that it returned."""
@@ -336,6 +340,8 @@ class Harness(ABC):
                     self.subscribe_to_pattern(command.pattern)
                 case protocol.Subscribe():
                     self.subscribe(command.topics)
+                case protocol.Assign():
+                    self.assign(command.partitions)
                 case protocol.Poll():
                     self._poll_ms, self._polls_left = command.poll_ms, command.times or math.inf
                 case protocol.Commit():

@@ -45,6 +45,7 @@ class ConfluentKafka(Harness):
         "pattern",
         "max_poll_records",
         "seek_to_beginning",
+        "assign",
     )
     not_driven = ("consumer_protocol",)
 
@@ -106,6 +107,10 @@ class ConfluentKafka(Harness):
     def subscribe_to_pattern(self, pattern: str) -> None:
         """The same to all topics that match: to librdkafka what begins with a ^."""
         self.subscribe([pattern])
+
+    def assign(self, partitions: Sequence[Partition]) -> None:
+        """Read these, without a subscription."""
+        self.consumer.assign([TopicPartition(each.topic, each.partition) for each in partitions])
 
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll."""

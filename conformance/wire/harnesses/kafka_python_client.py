@@ -43,6 +43,7 @@ class KafkaPython(Harness):
         "callback_seek",
         "max_poll_records",
         "seek_to_beginning",
+        "assign",
     )
 
     def configure(self, command: protocol.Configure) -> None:
@@ -57,6 +58,10 @@ class KafkaPython(Harness):
     def subscribe_to_pattern(self, pattern: str) -> None:
         """The same to all topics that match."""
         self.consumer.subscribe(pattern=pattern, listener=_Listener(self))
+
+    def assign(self, partitions: Sequence[Partition]) -> None:
+        """Read these, without a subscription."""
+        self.consumer.assign([*map(_named, partitions)])
 
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll."""

@@ -45,6 +45,10 @@ class Reference(Harness):
         """The same to all topics that match."""
         self.consumer.subscribe(listener=Listener(self), pattern=pattern)
 
+    def assign(self, partitions: Sequence[Partition]) -> None:
+        """Read these, without a subscription."""
+        self.consumer.assign(map(_named, partitions))
+
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll."""
         records: dict[AnyPartition, list[int]] = {}

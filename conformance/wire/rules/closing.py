@@ -119,13 +119,14 @@ def nothing_revives_the_member(history: History) -> Iterator[Finding]:
 def close_commits_first(history: History) -> Iterator[Finding]:
     """close() with auto-commit: the last returned positions are committed before LeaveGroup.
 
-    In a consumer group (KIP-848) it is a heartbeat that leaves: there it is what was committed when close() returned.
+    In a consumer group (KIP-848) it is a heartbeat that leaves, and who has assigned its partitions by hand has nothing
+    to leave: there it is what was committed when close() returned.
     """
     leave = leave_at_close(history)
     done = [at_us for at_us, _ in history.events(ShutdownComplete)]
     if leave is not None:
         end_us, before = leave.sent_us, "LeaveGroup"
-    elif done and joins_no_classic_group(history.settings.features):
+    elif done and (history.assigned_by_hand or joins_no_classic_group(history.settings.features)):
         end_us, before = done[0], "close() returned"
     else:
         return

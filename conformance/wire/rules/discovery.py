@@ -247,6 +247,15 @@ def coordinators(history: History) -> list[tuple[int, int]]:
     return sorted((at_us, answer.node_id) for at_us, answer in found if answer is not None)
 
 
+@checks("D8", needs="assign")
+def who_assigns_by_hand_joins_no_group(history: History) -> Iterator[Finding]:
+    """No request of a member, and no lookup of a coordinator but for what is committed."""
+    if history.assigned_by_hand:
+        sent = history.of("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
+        wrong = f"{sent[0].api} of a consumer whose partitions the application has assigned" if sent else ""
+        yield none_of(sent, wrong, "partitions were assigned by hand, and no group was joined", history.ends_us)
+
+
 @checks("D4")
 def nobody_is_spoken_to_while_unknown(history: History) -> Iterator[Finding]:
     """Between NOT_COORDINATOR and the next successful lookup there is no group request."""

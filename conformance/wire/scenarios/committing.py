@@ -10,6 +10,7 @@ from groupspec.conformance.wire.log import Entry, is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import reads_on
+from groupspec.impl.core.messages import TopicPartition
 
 INTERVAL_MS: Final = 300
 MORE_THAN_ENOUGH: Final = 8
@@ -110,3 +111,22 @@ def joins_though_refused(context: ScenarioContext, since: Entry) -> Entry:
 
 def _is_answered(api: str, error: str) -> Callable[[Entry], bool]:
     return lambda entry: (entry.kind, entry.api, entry.error) == ("response", api, error)
+
+
+@scenario(
+    rules="D4 D8 M4 O4 O5 L2 L5 W1",
+    source="KafkaConsumer.assign; ConsumerCoordinator.close (maybeAutoCommitOffsetsSync); ConsumerCoordinator.poll",
+    needs="assign auto_commit pull",
+    timeout_ms=6_000,
+)
+def closed_without_a_group(context: ScenarioContext) -> None:
+    """A consumer whose partitions the application has assigned is closed: it commits where it was, as a member does.
+
+    It joins no group, and has nothing to leave.
+    """
+    since = context.now()
+    context.assign(TopicPartition("orders", number) for number in range(4))
+    context.poll()
+    context.expect_records_of(context.broker.partitions(), rule="O4", since=since)
+    asked = context.ask_to_close()
+    context.expect_event("shutdown_complete", rule="L2", since=asked)

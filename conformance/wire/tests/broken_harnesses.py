@@ -189,6 +189,7 @@ BROKEN: Final = (
         "after stop_polling was done",
     ),
     Broken("seek ignored", "def seek(self, partition, offset):\n    pass", "seek", "came from nowhere on"),
+    Broken("assign ignored", "def assign(self, partitions):\n    pass", "assign", "and no record of it came"),
     Broken("pause ignored", "def pause(self, partitions):\n    pass", "pause", "was paused, and records came"),
     Broken("resume ignored", "def resume(self, partitions):\n    pass", "pause", "and no record came"),
     Broken(

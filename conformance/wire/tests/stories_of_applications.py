@@ -62,6 +62,20 @@ def sought() -> WireRun:
     return story
 
 
+def assigned_by_hand() -> WireRun:
+    """A consumer reads what the application has assigned, and commits as it is closed."""
+    story = WireRun()
+    by_hand = [protocol.Partition(each.topic, each.partition) for each in BOTH]
+    done(story, 1, protocol.Assign(partitions=by_hand))
+    story.lookup(10)
+    story.fetch(30, {BOTH[0]: 0, BOTH[1]: 0})
+    story.records(40, BOTH[0], 0, 5)
+    story.records(40, BOTH[1], 0, 5)
+    story.close(1_000, 10)
+    story.commit(1_002, -1, {BOTH[0]: 6, BOTH[1]: 6})
+    return story
+
+
 def limited() -> WireRun:
     """A stable member whose polls return four records at most, of both partitions."""
     story = WireRun()
@@ -192,6 +206,8 @@ def instead(test: Callable[[Entry], bool], then: Spoil) -> Spoil:
 
 
 ROWS: Final[tuple[Row, ...]] = (
+    ("D8", "it joins the group", assigned_by_hand, lambda s: s.join(20, 1)),
+    ("L5", "nothing, of who has assigned by hand", assigned_by_hand, without(lambda e: e.api == "OffsetCommit")),
     ("P5", "twice as many as the limit", limited, lambda s: s.records(207, BOTH[0], 8, 11)),
     ("O4", "a record behind a gap is left out", has_gaps,
      instead(lambda e: e.kind == "records_consumed" and 215_000 < e.at_us < 235_000, lambda _: None)),

@@ -35,7 +35,7 @@ def test_a_case_without_an_occasion_for_any_of_them_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("names", "scenario", "told"),
     [
-        (["D8"], "", "no run on the wire can judge D8"),
+        (["L4"], "", "no run on the wire can judge L4"),
         (["P1"], "first-join", "allowed: poll-interval-exceeded"),
         (["acme"], "", "there is no rule 'acme'"),
     ],

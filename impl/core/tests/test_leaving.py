@@ -49,6 +49,19 @@ def test_L5_close_commits_revokes_leaves_and_ends_in_this_order() -> None:
     assert scene.trace[-1].event == "closed"
 
 
+def test_L5_close_commits_what_was_read_with_manual_assignment() -> None:
+    scene = Scene(enable_auto_commit=True)
+    scene.do(Start())
+    scene.do(Assign((P0,)))
+    scene.subscription.positions.seek(P0, 12)
+    scene.coordinator_found()
+    scene.close()
+    assert scene.sent(OffsetCommitRequest)[0].offsets == {P0: OffsetAndMetadata(12)}
+    scene.answer("OffsetCommit")
+    assert kinds(scene)[-2:] == ["CompleteFuture", "Closed"]
+    assert not scene.sent(LeaveGroupRequest)
+
+
 def test_L5_close_commits_what_the_last_poll_returned() -> None:
     scene = Scene(enable_auto_commit=True).stable(0)
     scene.subscription.positions.seek(P0, 12)

@@ -21,7 +21,8 @@ export type Feature =
   | "close_timeout"
   | "callback_seek"
   | "max_poll_records"
-  | "seek_to_beginning";
+  | "seek_to_beginning"
+  | "assign";
 
 /** What configure says, besides what it is called. */
 export interface Settings {

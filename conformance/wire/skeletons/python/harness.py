@@ -40,6 +40,7 @@ class MyHarness(base.Harness):
         # "callback_seek",  # a callback may set positions, and pause partitions
         # "max_poll_records",  # a limit of how many records a poll returns: the setting max.poll.records
         # "seek_to_beginning",  # reading on from the first record that there is, wherever that is
+        # "assign",  # partitions that the application assigns itself, to be no member of a group
     )
     # Of PROTOCOL.md's features, also those that this base cannot carry out, what the client offers and this harness
     # does not drive: otherwise the client would seem to lack it.

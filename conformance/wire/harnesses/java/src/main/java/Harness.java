@@ -33,7 +33,7 @@ public final class Harness implements Protocol.Client {
     private static final List<String> EITHER = List.of(
             "listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull", "poll_interval", "auto_commit",
             "static", "seek", "pause", "wakeup", "callback_commit", "pattern", "raising_listener",
-            "close_timeout", "callback_seek", "max_poll_records", "seek_to_beginning");
+            "close_timeout", "callback_seek", "max_poll_records", "seek_to_beginning", "assign");
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final GroupProtocol protocol;
@@ -89,6 +89,11 @@ public final class Harness implements Protocol.Client {
     @Override
     public void subscribeToPattern(String pattern) {
         consumer.subscribe(Pattern.compile(pattern), listener());
+    }
+
+    @Override
+    public void assign(List<Protocol.Partition> partitions) {
+        consumer.assign(partitions.stream().map(Harness::named).toList());
     }
 
     private ConsumerRebalanceListener listener() {

@@ -33,6 +33,11 @@ public final class Protocol {
             throw new Unsupported("the command subscribe with a pattern");
         }
 
+        /** Read these, without a subscription. */
+        default void assign(List<Partition> partitions) throws Exception {
+            throw new Unsupported("the command assign");
+        }
+
         /** Poll once; what records it returned. */
         List<Range> poll(Duration timeout) throws Exception;
 
@@ -288,6 +293,7 @@ public final class Protocol {
                         client.subscribeToPattern(pattern);
                     }
                 }
+                case "assign" -> client.assign(partitions(command));
                 case "poll" -> {
                     polling = true;
                     pollMs = command.get("poll_ms").getAsLong();

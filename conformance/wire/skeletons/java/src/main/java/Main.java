@@ -29,6 +29,7 @@ public final class Main implements Protocol.Client {
             // "callback_seek",     // a callback may set positions, and pause partitions
             // "max_poll_records",  // a limit of how many records a poll returns: the setting max.poll.records
             // "seek_to_beginning", // reading on from the first record that there is, wherever that is
+            // "assign",            // partitions that the application assigns itself, to be no member of a group
             "pull", // records are taken by a poll with a timeout
             "eager"); // rebalances that give up everything first; a client has this, "cooperative", or both
 
