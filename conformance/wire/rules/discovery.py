@@ -247,7 +247,7 @@ def coordinators(history: History) -> list[tuple[int, int]]:
     return sorted((at_us, answer.node_id) for at_us, answer in found if answer is not None)
 
 
-@checks("D8", needs="assign")
+@checks("D8", needs="assign", rebalance="eager")  # without a group there is no protocol: it is judged once
 def who_assigns_by_hand_joins_no_group(history: History) -> Iterator[Finding]:
     """No request of a member, and no lookup of a coordinator but for what is committed."""
     if history.assigned_by_hand:
