@@ -223,6 +223,8 @@ def implementation(client: str) -> str:
 
 BROKEN_BY_TOO_FEW = {
     "C5": "the docket has no client that breaks it; its two mutants are red for S3",
+    "D8": "the docket has no client that breaks it; its mutant does here",
+    "P5": "the docket has no client that breaks it; its mutant does here",
     "W1": "neither the docket has a client that breaks it nor the catalogue a mutant: a few lines do here",
 }
 """Rules that fewer than two clients break in the corpus, and why."""
