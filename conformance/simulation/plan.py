@@ -57,7 +57,9 @@ WITH_BROKERS_BEHIND: Final = (24, 28)
 """Those of them whose brokers hear of a deletion late, and take commits by name.
 
 In none of them leaders change: with the committed offset of the old topic its leader epoch may come to the new one,
-which is behind that; then the reference waits for such a leader for ever (seed 3024, when 24 had elections, too).
+which is behind that; then the reference waits for such a leader for ever (seed 3024, when 24 had elections, too). So
+does Kafka's client (Metadata.updateLastSeenEpochIfNewer; 3.9.1 and 4.3.1 at their brokers, where leader epoch 7 was
+committed and the only leader was 0: 40 s of polls without a record, position() times out; both group protocols).
 """
 
 QUOTA: Final = "over its quota"
