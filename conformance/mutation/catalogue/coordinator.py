@@ -121,7 +121,7 @@ def requests_to_the_coordinator_never_time_out(
 
 @mutant(
     "D6-waits-for-no-connection",
-    "D6",
+    "D6 J2",
     network.Connection.take_unanswered,
     scenarios="coordinator-refuses-connections",
 )

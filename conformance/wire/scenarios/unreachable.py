@@ -43,7 +43,7 @@ def _refuses(context: ScenarioContext, *, joins: bool) -> None:
     rules="D1 D4 D6 J1 J2 S3 H3 C1 M7 O1 O3 O4 O5 W1",
     source="ConsumerNetworkClient.checkDisconnects; AbstractCoordinator.checkAndGetCoordinator (isUnavailable)",
     variants=(
-        Variant("joining", point="joining", not_judged="D1"),
+        Variant("joining", point="joining", not_judged="D1 D6"),
         Variant("joining-elsewhere", point="joining-elsewhere", not_judged="D6"),
         Variant("heartbeating", point="heartbeating", not_judged="D1"),
         Variant("heartbeating-elsewhere", point="heartbeating-elsewhere", not_judged="D6"),
@@ -67,7 +67,7 @@ def coordinator_refuses_connections(context: ScenarioContext) -> None:
     if point == "committing":
         context.broker.append_records()
     context.watch(REFUSES_FOR_MS, "what is done when no connection can be made", since=context.now())
-    back, rule = context.now(), "D6"
+    back, rule = context.now(), "J2" if joins else "D6"
     if point.endswith("elsewhere"):
         rule = "D1"
         context.broker.move_coordinator(1)
@@ -88,7 +88,10 @@ def coordinator_refuses_connections(context: ScenarioContext) -> None:
 @scenario(
     rules="D4 J1 S3 H3 C1 M7 O1 O3 L2 W1",
     source="ConsumerCoordinator.close; AbstractCoordinator.close (Timer); KIP-102",
-    variants=(Variant("joining", point="joining"), Variant("stable", point="stable")),
+    variants=(
+        Variant("joining", point="joining", not_judged="D4 J1 S3 H3 C1 M7 O1 O3"),
+        Variant("stable", point="stable"),
+    ),
     timeout_ms=3_000,
 )
 def close_without_coordinator(context: ScenarioContext) -> None:
