@@ -189,7 +189,12 @@ BROKEN: Final = (
         "after stop_polling was done",
     ),
     Broken("seek ignored", "def seek(self, partition, offset):\n    pass", "seek", "came from nowhere on"),
-    Broken("assign ignored", "def assign(self, partitions):\n    pass", "assign", "and no record of it came"),
+    Broken(
+        "assign in part",
+        "def assign(self, partitions):\n    super().assign(partitions[1:])",
+        "assign",
+        "and no record of it came",
+    ),
     Broken("pause ignored", "def pause(self, partitions):\n    pass", "pause", "was paused, and records came"),
     Broken("resume ignored", "def resume(self, partitions):\n    pass", "pause", "and no record came"),
     Broken(
