@@ -130,8 +130,8 @@ def test_joins_and_rebalances_run_with_short_and_long_polls_and_a_late_sync() ->
 
 
 def joins(case: Case) -> bool:
-    """Whether there is a JoinGroup: not where this way of running the scenario gives rule J1 no occasion."""
-    return "J1" not in case.variant.not_judged.split()
+    """Whether there is a JoinGroup: not without a group, or where this way of running it gives rule J1 no occasion."""
+    return "J1" not in case.variant.not_judged.split() and "assign" not in case.scenario.needs
 
 
 def is_given_an_id(case: Case) -> bool:
