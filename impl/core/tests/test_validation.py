@@ -58,7 +58,7 @@ def reading(*epochs: int, **config: Any) -> Scene:
     for epoch in epochs:
         buffered = scene.subscription.positions.next_buffered()
         assert buffered is not None
-        assert scene.subscription.positions.advance(buffered, 10, 20, True, epoch)
+        assert scene.subscription.positions.advance(buffered, 10, 20, exhausted=True, leader_epoch=epoch)
     scene.subscription.positions.poll_started()
     scene.outputs.clear()
     return scene
