@@ -6,32 +6,49 @@ who reads a partition goes on behind the last offset of a batch, whatever the ba
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping
 
 from groupspec.conformance.wire.log import Entry
 from groupspec.impl.core.messages import FetchRequest, FetchResponse
 from groupspec.impl.network.records import decode_records
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """What one answer has of a partition: from the offset that was asked for, until where the next Fetch goes on."""
+class Fetched:
+    """What all answers together have of one partition.
 
-    first: int
-    end: int
-    offsets: Sequence[int]
+    Args:
+        answers: Of each the offset that was asked for, where the next Fetch goes on, and the offsets of its records.
+    """
+
+    def __init__(self, answers: Iterable[tuple[int, int, Iterable[int]]]) -> None:
+        self._firsts: list[int] = []  # of the stretches that answers cover without a break
+        self._ends: list[int] = []
+        found: set[int] = set()
+        for first, end, offsets in sorted(answers, key=lambda each: each[:2]):
+            found.update(offsets)
+            if self._ends and first <= self._ends[-1]:
+                self._ends[-1] = max(end, self._ends[-1])
+            else:
+                self._firsts.append(first)
+                self._ends.append(end)
+        self._offsets = sorted(found)
 
     def next_record(self, offset: int) -> int:
-        """The first offset from there on that has a record, or the end."""
-        place = bisect_left(self.offsets, offset)
-        return self.offsets[place] if place < len(self.offsets) else self.end
+        """The first offset from there on that has a record, as far as answers tell; the offset itself if none does."""
+        stretch = bisect_right(self._firsts, offset) - 1
+        if stretch < 0 or offset >= self._ends[stretch]:
+            return offset
+        place = bisect_left(self._offsets, offset)
+        return min([*self._offsets[place : place + 1], self._ends[stretch]])
 
 
-def stretches(answered: Iterable[tuple[Entry, Entry]]) -> Mapping[str, list[Stretch]]:
+NOTHING = Fetched(())
+
+
+def fetched(answered: Iterable[tuple[Entry, Entry]]) -> Mapping[str, Fetched]:
     """What Fetches were answered with, by partition; of each the request and the answer."""
-    found: dict[str, list[Stretch]] = {}
+    found: dict[str, list[tuple[int, int, list[int]]]] = {}
     for request, answer in answered:
         if not isinstance(request.message, FetchRequest) or not isinstance(answer.message, FetchResponse):
             continue
@@ -40,14 +57,5 @@ def stretches(answered: Iterable[tuple[Entry, Entry]]) -> Mapping[str, list[Stre
             if first is not None and told.record_bytes:
                 read = decode_records(where, told.record_bytes, first, told.aborted_transactions, check_crcs=False)
                 offsets = [record.offset for record in read.records]
-                found.setdefault(str(where), []).append(Stretch(first, read.next_offset, offsets))
-    return found
-
-
-def next_record(known: Sequence[Stretch], offset: int) -> int:
-    """The first offset from there on that has a record, as far as answers tell; the offset itself if none does."""
-    while True:
-        about = [each.next_record(offset) for each in known if each.first <= offset < each.end]
-        if not about or (nearest := min(about)) == offset:
-            return offset
-        offset = nearest
+                found.setdefault(str(where), []).append((first, read.next_offset, offsets))
+    return {partition: Fetched(answers) for partition, answers in found.items()}

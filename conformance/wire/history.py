@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final, TypeVar
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
-from groupspec.conformance.wire.fetched import Stretch, next_record, stretches
+from groupspec.conformance.wire.fetched import NOTHING, Fetched, fetched
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.pairing import pairs
 from groupspec.conformance.wire.protocol import (
@@ -387,12 +387,12 @@ class History:
         ]
 
     @cached_property
-    def _fetched(self) -> Mapping[str, list[Stretch]]:
-        return stretches((each.request, each.answer) for each in self.of("Fetch") if each.answer is not None)
+    def _fetched(self) -> Mapping[str, Fetched]:
+        return fetched((each.request, each.answer) for each in self.of("Fetch") if each.answer is not None)
 
     def next_record(self, partition: str, offset: int) -> int:
         """The first offset from there on that has a record, as far as Fetches were told; see `fetched`."""
-        return next_record(self._fetched.get(partition, ()), offset)
+        return self._fetched.get(partition, NOTHING).next_record(offset)
 
     @cached_property
     def _commands(self) -> list[tuple[int, AnyCommand]]:
