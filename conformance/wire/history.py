@@ -261,8 +261,12 @@ class History:
 
     def refuses_connections(self, node: int, at_us: int) -> bool:
         """Whether no connection to this node could be made then."""
+        return any(abs(refused_us - at_us) < HANGS_UP_US for refused_us in self.refused_us(node))
+
+    def refused_us(self, node: int) -> list[int]:
+        """Since when no connection to this node could be made: each time."""
         told = REFUSES.format(node=node)
-        return any(e.kind == "note" and e.text == told and abs(e.at_us - at_us) < HANGS_UP_US for e in self.entries)
+        return [entry.at_us for entry in self.entries if entry.kind == "note" and entry.text == told]
 
     def left_unanswered(self, from_us: int, to_us: int) -> bool:
         """Whether the broker left a group request without an answer in between, as its script has it: it notes that."""

@@ -56,6 +56,16 @@ def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
 
 
 @checks("D1")
+def who_cannot_be_reached_is_looked_for(history: History) -> Iterator[Finding]:
+    """No connection to the coordinator can be made: a new lookup. The story says by when, and who needs one."""
+    for node in {node for _, node in coordinators(history)}:
+        for refused_us in history.refused_us(node):
+            lookup = history.first("FindCoordinator", refused_us)
+            if lookup is not None:
+                yield held(f"FindCoordinator after node {node} had refused connections", lookup.sent_us)
+
+
+@checks("D1")
 def coordinator_is_kept(history: History) -> Iterator[Finding]:
     """REBALANCE_IN_PROGRESS and the like say nothing about the coordinator: the JoinGroup waits for no lookup.
 

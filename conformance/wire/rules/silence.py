@@ -73,6 +73,8 @@ def a_lost_connection_is_made_again(history: History) -> Iterator[Finding]:
         )
         back, bound = next(again, None), history.settings.request_timeout_ms + ACTS_WITHIN_MS
         if history.refuses_connections(entry.node, entry.at_us):
+            if back is not None:
+                yield held("the coordinator, whose node had refused connections, was turned to again", back)
             continue
         if back is not None:
             took = history.took_ms(entry.at_us, back)
