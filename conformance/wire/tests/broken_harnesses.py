@@ -195,6 +195,12 @@ BROKEN: Final = (
         "assign",
         "and no record of it came",
     ),
+    Broken(
+        "assign subscribes",
+        "def assign(self, partitions):\n    self.subscribe(['orders'])",
+        "assign",
+        "JoinGroup was sent though partitions were assigned by hand",
+    ),
     Broken("pause ignored", "def pause(self, partitions):\n    pass", "pause", "was paused, and records came"),
     Broken("resume ignored", "def resume(self, partitions):\n    pass", "pause", "and no record came"),
     Broken(
