@@ -1,4 +1,4 @@
-"""Reading: long polls whose answers come late, another leader of a partition, a log that is shorter than it was."""
+"""Reading: answers that come late, limits of a poll, logs that are short or have gaps, leaders that change."""
 
 from __future__ import annotations
 

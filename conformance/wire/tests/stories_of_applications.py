@@ -1,11 +1,14 @@
-"""More runs written by hand: an application that seeks, pauses, and wakes its consumer; each good, and spoiled."""
+"""More runs written by hand: an application that seeks, pauses, assigns, wakes its consumer; each good, and spoiled."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
+from msgspec.structs import replace
+
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.harness_check.sessions import SETTINGS
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.tests.stories import (
     BOTH,
@@ -23,23 +26,7 @@ from groupspec.impl.network.records import Gaps, NewRecord, encode_records
 Spoil = Callable[[WireRun], None]
 
 ONE: Final = [protocol.Partition(BOTH[0].topic, BOTH[0].partition)]
-LIMITED: Final = protocol.Configure(
-    bootstrap="127.0.0.1:9001",
-    group_id="orders-readers",
-    client_id="under-test",
-    rebalance="eager",
-    session_timeout_ms=1_000,
-    heartbeat_interval_ms=100,
-    max_poll_interval_ms=1_000,
-    request_timeout_ms=2_000,
-    retry_backoff_ms=100,
-    auto_commit=True,
-    auto_commit_interval_ms=60_000,
-    auto_offset_reset="earliest",
-    fetch_max_wait_ms=100,
-    callback_ms=0,
-    more={"max.poll.records": "4"},
-)
+LIMITED: Final = replace(SETTINGS, bootstrap="127.0.0.1:9001", more={"max.poll.records": "4"})
 
 
 def done(story: WireRun, at_ms: float, asked: protocol.AnyCommand) -> None:
