@@ -17,8 +17,8 @@ from groupspec.conformance.reports.soak import html as soak_page
 from groupspec.conformance.stress import report
 from groupspec.conformance.stress.plan import draw
 from groupspec.conformance.stress.run import Run
-from groupspec.conformance.wire.client_builds import BUILDS
-from groupspec.conformance.wire.clients import BUILT_IN, find_client
+from groupspec.conformance.wire.client_builds import BUILDS, build_of
+from groupspec.conformance.wire.clients import BUILT_IN, find_client, no_such_client
 
 NAME: Final = "soak"
 ABOUT: Final = "one group of several clients on a real broker, under faults: lost and doubled records, hangs."
@@ -31,12 +31,14 @@ TOLD_EVERY_S: Final = 30.0
 def soak(minutes: float, seed: int | None, members: str | None, keep: Path | None) -> int:
     """One run; see `groupspec bench --help`."""
     clients = tuple(members.split(",")) if members else (*DEFAULT, *(["java"] if BUILDS["java"].installed else []))
-    if not FEWEST <= len(clients) <= MOST or not set(clients) <= set(BUILT_IN):
+    if not FEWEST <= len(clients) <= MOST:
         raise UsageProblem(
             f"--members {members}",
             allowed=f"{FEWEST} to {MOST} of {', '.join(BUILT_IN)}, with commas between them",
         )
     for client in clients:
+        if client not in BUILT_IN and build_of(client) is None:
+            raise no_such_client(client, advice="`groupspec clients list` shows them")
         find_client(client)
     chosen = random.SystemRandom().randrange(2**32) if seed is None else seed
     plan = draw(chosen, clients, round(minutes * 60_000))

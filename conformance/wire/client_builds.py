@@ -27,6 +27,7 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.real_broker.jars import cache_folder, locked
 from groupspec.conformance.spark.java import java_home
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.docket import name_of, versions_of
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.log import Log, is_event
 from groupspec.impl.broker.server import ScriptedBroker
@@ -133,10 +134,21 @@ class ClientBuild:
             raise UsageProblem(
                 f"the client {self.name} is not installed",
                 where=f"there is no {self.folder}",
-                allowed=f"its harness, built by {self.needs}",
+                allowed=f"its harness, built by {self.needs}{self._tried_with()}",
                 next_step=f"groupspec clients install {self.name}",
             )
         return self._command(self.folder)
+
+    def _tried_with(self) -> str:
+        """Of a version that nobody has tried: which ones somebody has, and how to try this one."""
+        client, _, version = self.name.partition("@")
+        known = tried(client)
+        if not version or version in known:
+            return ""
+        return (
+            f"; any version of {client} that its harness builds with; tried with {' and '.join(known)}: whether it "
+            f"drives {version} `groupspec harness check {self.name}` says"
+        )
 
     def install(self) -> Path:
         """Build it if it is not there; returns its folder. Two processes at once build it once.
@@ -322,6 +334,7 @@ BUILDS: Final = {
     for build in (_build(entry, version) for version in ([""] if entry.build else []) + [*entry.other_versions])
 }
 """By the client's name: those that are tried."""
+
 OF_OURS: Final = ("reference", "reference-heartbeat")
 _VERSION: Final = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
 
@@ -337,6 +350,12 @@ def build_of(name: str) -> ClientBuild | None:
     if name in BUILDS or entry is None or client in OF_OURS or not _VERSION.fullmatch(version):
         return BUILDS.get(name)
     return _build(entry, version)
+
+
+def tried(client: str) -> tuple[str, ...]:
+    """The versions of a client that its harness was tried with: those that are built, and those that the docket has."""
+    built = [build.version for build in BUILDS.values() if name_of(build.name) == client]
+    return tuple(dict.fromkeys([*(version.split()[0] for version in versions_of(client)), *built]))
 
 
 def _one_run(command: Sequence[str]) -> None:

@@ -9,12 +9,13 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.errors import UsageProblem, did_you_mean
-from groupspec.conformance.wire.client_builds import BUILDS, REGISTRY, Registered, build_of
+from groupspec.conformance.wire.client_builds import BUILDS, REGISTRY, Registered, build_of, tried
 
 _LONGEST_SLUG: Final = 60
 _OF_A_MUTANT: Final = re.compile(r"reference--[A-Za-z0-9-]{1,60}")
@@ -94,12 +95,21 @@ def no_such_client(name: str, besides: str = "", advice: str = "") -> UsageProbl
     meant = (
         f"of {client} there is {', '.join(versions)}, and any other as {client}@VERSION"
         if versions
-        else did_you_mean(name, BUILT_IN)
+        else _meant_version(name) or did_you_mean(name, BUILT_IN)
     )
     allowed = [*BUILT_IN, *filter(None, [besides])]
     return UsageProblem(
         f"there is no client {name!r}", allowed=allowed, next_step="; ".join(filter(None, [meant, advice]))
     )
+
+
+def _meant_version(name: str) -> str:
+    """Of NAME@VERSION where a client has nearly that name: that version of it, which need not be one that was tried."""
+    client, _, version = name.partition("@")
+    near = get_close_matches(client.lower(), REGISTRY, n=1)
+    if not near or build_of(meant := f"{near[0]}@{version}") is None:
+        return ""
+    return f"did you mean {meant!r}? The kit has tried {' and '.join(tried(near[0]))}"
 
 
 def mutated(mutant: str) -> Client:

@@ -16,6 +16,7 @@ from typing import Final
 
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE
 from groupspec.conformance.terminal import Part, Styled, Table, Terminal
+from groupspec.conformance.wire.docket import name_of, versions_of
 from groupspec.conformance.wire.protocol import FEATURES, OF_THE_HARNESS
 from groupspec.conformance.wire.reproduction import FOLDER as REPRODUCTION
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
@@ -69,6 +70,7 @@ def show(terminal: Terminal, campaign: Campaign, report: Path | None) -> None:
                 terminal.line(f"  next:   {check}, which judges the harness alone")
         for group in groups(client):
             _tell(terminal, campaign, client, group, report)
+        terminal.lines(*_nobody_read(client))
     rows = [row for client in campaign.clients for row in client.rows]
     by_verdict = ([row for row in rows if row.judgement.verdict is verdict] for verdict in Verdict)
     counts = ", ".join(_count(campaign, of_it) for of_it in by_verdict if of_it)
@@ -112,6 +114,18 @@ def _nothing_judged(client: ClientResult, code: int) -> Iterator[str]:
     judgements = [row.judgement for row in client.rows if row.judgement.reason not in crashed]
     reasons = Counter((judgement.verdict.value, judgement.reason) for judgement in judgements)
     yield from (f"  {verdict}, {n} times: {reason}" for (verdict, reason), n in reasons.most_common(MOST_REASONS))
+
+
+def _nobody_read(client: ClientResult) -> Iterator[str]:
+    """Where somebody has read the verdicts of other versions of this client, which these are."""
+    name = name_of(client.name)
+    known = versions_of(name)
+    if not known or client.version in known:
+        return
+    if any(row.judgement.verdict in BROKEN and row.docket is None for row in client.rows):
+        others = " and ".join(version.split()[0] for version in known)
+        yield f"of {name} the docket knows {others}, and not {client.version}: nobody has read these verdicts"
+        yield f"  next:   groupspec conform {name}@VERSION judges any of them by the kit's own harness"
 
 
 def groups(client: ClientResult) -> list[Group]:

@@ -107,6 +107,12 @@ def entries() -> tuple[Entry, ...]:
     return msgspec.json.decode(FILE.read_bytes(), type=tuple[Entry, ...])
 
 
+def versions_of(client: str) -> tuple[str, ...]:
+    """The versions of a built-in client that there are entries about, as its harness says them, the newest first."""
+    about = {version for entry in entries() if entry.client == client for version in entry.versions}
+    return tuple(sorted(about, key=lambda each: [int(number) for number in re.findall(r"\d+", each)], reverse=True))
+
+
 def of_rule(rule: str) -> tuple[Entry, ...]:
     """What is known of clients that break this rule."""
     return tuple(entry for entry in entries() if entry.rule == rule)

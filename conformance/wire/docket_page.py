@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from groupspec.conformance.wire.docket import KINDS, Entry, entries
+from groupspec.conformance.wire.docket import KINDS, Entry, entries, versions_of
 from groupspec.spec.rules import RULES
 
 PAGE: Final = "conformance/generated/clients.md"
@@ -60,8 +60,7 @@ def versions() -> Iterator[Version]:
             by_version.setdefault((entry.client, version), []).append(entry)
     names = sorted({client for client, _ in by_version})
     for name in names:
-        of_client = [version for client, version in by_version if client == name]
-        for version in sorted(of_client, key=lambda each: [int(n) for n in re.findall(r"\d+", each)], reverse=True):
+        for version in versions_of(name):
             yield Version(name, version, by_version[name, version])
 
 

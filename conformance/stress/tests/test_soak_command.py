@@ -63,7 +63,8 @@ def outcome(*findings: Finding, settled_s: float | None = 1.5) -> Outcome:
     [
         (["soak", "step"], "soak beside other benchmarks"),
         (["soak", "--members", "reference"], "2 to 8 of"),
-        (["soak", "--members", "reference,acme"], "2 to 8 of"),
+        (["soak", "--members", "reference,acme"], "there is no client 'acme'"),
+        (["soak", "--members", "reference,sarama@0.0.1"], "that its harness builds with; tried with 1.61.1"),
     ],
 )
 def test_what_is_no_soak_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

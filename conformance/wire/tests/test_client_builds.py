@@ -52,6 +52,31 @@ def test_a_client_that_is_not_built_is_told_with_the_command_that_builds_it(
 
 
 @pytest.mark.parametrize(
+    ("name", "tried"),
+    [
+        ("confluent-kafka@2.11.1", "2.16.1 and 2.6.1"),
+        ("java@3.7.0", "4.3.1 and 3.9.1"),
+        ("sarama@1.47", "1.61.1"),
+        ("java-async@4.0", "4.3.1"),
+    ],
+)
+def test_of_another_version_it_is_told_which_ones_its_harness_was_tried_with(
+    name: str, tried: str, empty: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = name.partition("@")[0]
+    assert main(["conform", name]) == EXIT_USAGE
+    told = capsys.readouterr().err
+    assert f"any version of {client} that its harness builds with; tried with {tried}" in told
+    assert f"groupspec clients install {name}" in told
+    assert f"groupspec harness check {name}" in told
+
+
+def test_of_a_version_that_was_tried_no_other_is_told(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "confluent-kafka@2.6.1"]) == EXIT_USAGE
+    assert "tried with" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("name", "lacks", "remedy"),
     [
         ("java", "java", "apt install"),
@@ -78,6 +103,8 @@ def test_a_missing_tool_is_named_and_how_to_get_it(
         ("sarama@1; touch x", "of sarama there is sarama (1.61.1)"),
         ("reference@0.0.1", "groupspec"),
         ("kg", "did you mean 'kgo'?"),
+        ("kafka_python@2.3", "did you mean 'kafka-python@2.3'? The kit has tried 3.0.12 and 3.0.0"),
+        ("referense@2.3", "did you mean 'reference'?"),
     ],
 )
 @pytest.mark.parametrize("words", [("clients", "install"), ("conform",)])

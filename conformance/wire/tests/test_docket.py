@@ -225,3 +225,28 @@ def test_each_line_of_the_table_leads_to_its_client_and_each_entry_stands_there(
 def test_all_that_a_client_does_wrong_in_the_full_profile_is_in_the_docket(name: str) -> None:
     told = undocketed(run_campaign(installed([name]), all_cases(FULL), jobs=JOBS))
     assert not told, "\n".join(told)  # whole: the runs take many minutes
+
+
+@pytest.mark.parametrize(
+    ("says", "version", "note"),
+    [
+        ("kafka-python", "2.3.0", "of kafka-python the docket knows 3.0.12 and 3.0.0, and not 2.3.0"),
+        ("kafka-python", "3.0.12", ""),
+        ("mine", "2.3.0", ""),
+    ],
+)
+def test_where_a_client_s_version_is_not_in_the_docket_those_that_are_there_are_told(
+    says: str, version: str, note: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = next(each for each in written_cases() if each.id == "rebalance-eager")
+    client, history = Client("cmd:python mine.py", ("true",)), stories.eager_rebalance().history()
+    for verdict in (Verdict.FAIL, Verdict.PASS):
+        judgements = dict.fromkeys(case.rules, Judgement(Verdict.PASS, "kept")) | {"S3": Judgement(verdict, "never")}
+        run = CaseResult(client, case, says, version, history, Outcome(), judgements, 2.0)
+        show(results(), judged_again([run]), None)
+        told = capsys.readouterr().out
+        if verdict is Verdict.FAIL and note:
+            assert note in told
+            assert "groupspec conform kafka-python@VERSION" in told
+        else:
+            assert "the docket knows" not in told
