@@ -257,6 +257,10 @@ class Harness(ABC):
         self._last_error = told
         self.output.say(told)
 
+    def note(self, text: str) -> None:
+        """What is no error, and worth reading where a run is looked into: to stderr, where the client's log is."""
+        print(text, file=sys.stderr)
+
     def _own_line(self, error: BaseException) -> str:
         """The line of the harness that raised it, as FILE:LINE; "" if the client did.
 

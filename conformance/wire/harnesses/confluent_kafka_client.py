@@ -21,7 +21,7 @@ UNSUBSCRIBED_WITHIN_S = 5.0
 
 
 class ClientError(Exception):
-    """An error of the client's: librdkafka reported it, as a message or to its error callback, or a callback met it."""
+    """An error of the client's: librdkafka reported it, as a message or as a fatal one, or a callback met it."""
 
 
 class ConfluentKafka(Harness):
@@ -70,7 +70,7 @@ class ConfluentKafka(Harness):
         assignor = "cooperative-sticky" if command.rebalance == "cooperative" else "range"
         self.consumer = Consumer(
             {name.replace("_", "."): value for name, value in settings.items()}
-            | {"partition.assignment.strategy": assignor, "error_cb": self._reported}
+            | {"partition.assignment.strategy": assignor, "error_cb": self._informed}
         )
 
     def subscribe(self, topics: list[str]) -> None:
@@ -146,6 +146,13 @@ class ConfluentKafka(Harness):
         until = time.monotonic() + UNSUBSCRIBED_WITHIN_S
         while self.consumer.assignment() and time.monotonic() < until:
             self.consumer.poll(0.05)
+
+    def _informed(self, error: KafkaError) -> None:
+        """What the error callback tells is for information, unless it is fatal: librdkafka goes on by itself."""
+        if error.fatal() or error.code() == KafkaError._FATAL:
+            self._reported(error)
+        else:
+            self.note(f"{error.name()}: {error.str()}")
 
     def _reported(self, error: KafkaError) -> None:
         self.error(ClientError(f"{error.name()}: {error.str()}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, TopicPartition
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.campaign import run_campaign
@@ -73,6 +73,25 @@ def test_a_mistake_of_the_harness_in_a_callback_is_still_its_own() -> None:
     client.error(raised.value, "poll")
     assert isinstance(told.events[-1], protocol.ErrorRaised)
     assert told.events[-1].harness_line.startswith("base.py:")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KafkaError(KafkaError._TRANSPORT, "Connection refused"), False),
+        (KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"), False),
+        (KafkaError(KafkaError._FATAL, "fenced"), True),
+        (KafkaError(KafkaError.FENCED_INSTANCE_ID, "fenced", True), True),
+    ],
+)
+def test_what_librdkafka_tells_for_information_is_no_error(
+    error: KafkaError, told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its error callback is informational but for what is fatal (rdkafka.h, rd_kafka_conf_set_error_cb)."""
+    says = Told()
+    of_confluent(says)._informed(error)
+    assert [type(event) for event in says.events] == [protocol.ErrorRaised] * told
+    assert error.str() in capsys.readouterr().err
 
 
 @pytest.mark.realtime

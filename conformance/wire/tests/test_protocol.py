@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -74,6 +75,20 @@ def test_the_page_names_every_message_and_feature() -> None:
     names = [protocol.name_of(command) for command in protocol.COMMANDS]
     names += [protocol.name_of(event) for event in protocol.EVENTS]
     assert [name for name in (*names, *protocol.FEATURES, *protocol.FIXABLE) if name not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("section", "says"),
+    [
+        ("Callbacks", r"`AssignmentLost\(\)`.*says\n?\s*`partitions_lost` if .*declares `lost_callback`"),
+        ("Errors", r"raised, or returned as its failure.*informational.*`_ALL_BROKERS_DOWN`.*stderr"),
+    ],
+)
+def test_the_page_says_what_an_author_asked(section: str, says: str) -> None:
+    """How one callback with a query tells of lost partitions, and which errors are none."""
+    page = PAGE.read_text(encoding="utf-8")
+    [text] = re.findall(rf"(?ms)^## {section}\n(.*?)(?=^## )", page)
+    assert re.search(says, text, re.DOTALL)
 
 
 NO_SUCH_SETTING = "there is no such setting that may be fixed"

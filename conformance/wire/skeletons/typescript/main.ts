@@ -10,7 +10,7 @@ const FEATURES: Feature[] = [
   // "cooperative",       // incremental rebalances (KIP-429)
   // "consumer_protocol", // the consumer protocol (KIP-848, ConsumerGroupHeartbeat)
   // "listener",          // callbacks for assigned and revoked partitions
-  // "lost_callback",     // a callback of its own for lost partitions
+  // "lost_callback",     // a callback of its own for lost partitions, or a query that tells them
   // "join_needs_poll",   // nothing joins before the first poll()
   // "pull",              // records are taken by a poll with a timeout; poll() says poll_started, poll_returned of each
   // "poll_interval",     // max.poll.interval.ms: a member that does not poll leaves (KIP-62)

@@ -13,7 +13,7 @@ public final class Main implements Protocol.Client {
             // "cooperative",       // incremental rebalances (KIP-429)
             // "consumer_protocol", // the consumer protocol (KIP-848, ConsumerGroupHeartbeat)
             // "listener",          // callbacks for assigned and revoked partitions
-            // "lost_callback",     // a callback of its own for lost partitions
+            // "lost_callback",     // a callback of its own for lost partitions, or a query that tells them
             // "listener_in_poll",  // callbacks run on the application's thread, inside poll(), unsubscribe() and close()
             // "join_needs_poll",   // nothing joins before the first poll()
             // "poll_interval",     // max.poll.interval.ms: a member that does not poll leaves (KIP-62)
