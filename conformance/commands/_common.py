@@ -88,7 +88,8 @@ def _tried(context: click.Context, option: click.Parameter, file: Path | None) -
     context.meta[JSON_FILE] = file
 
 
-def _json_file() -> Path | None:
+def json_file() -> Path | None:
+    """Where `--json` points; None without it."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(JSON_FILE)
 
@@ -105,7 +106,7 @@ def write_json(command: str, result: Mapping[str, object], file: Path | None = N
         UsageProblem: the file cannot be written.
     """
     asked = file is None
-    file = file or _json_file()
+    file = file or json_file()
     text = json_text(result)
     if file is None and len(text) > _CHECKED_ANYWAY:
         return
@@ -136,7 +137,7 @@ def _first_schema_problem(command: str, result: object) -> str:
 
 def results() -> Terminal:
     """Where results go: stdout; stderr if `--json -` has taken stdout."""
-    return Terminal(aside=_json_file() == STDOUT)
+    return Terminal(aside=json_file() == STDOUT)
 
 
 def say(*lines: str) -> None:

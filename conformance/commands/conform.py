@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,17 @@ from msgspec import convert
 
 from groupspec.conformance import missing
 from groupspec.conformance.api import judge
-from groupspec.conformance.commands._common import Known, Steps, json_option, remark, results, say, write_json
+from groupspec.conformance.commands._common import (
+    STDOUT,
+    Known,
+    Steps,
+    json_file,
+    json_option,
+    remark,
+    results,
+    say,
+    write_json,
+)
 from groupspec.conformance.commands._comparison import lines
 from groupspec.conformance.commands._conform_list import show_list
 from groupspec.conformance.commands._conform_progress import Watched
@@ -89,8 +100,8 @@ def _rule_names() -> list[str]:
     "--report",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write an HTML report there, each run's wire log, sequence diagram and trace, JUnit XML, and a badge. One run "
-    "at a time has the folder.",
+    help="Write an HTML report there (DIR/report.html), the result (conform.json), JUnit XML and a badge, and in "
+    "DIR/CLIENT/SCENARIO--VARIANT each run's wire log, sequence diagram and trace. One run at a time has the folder.",
 )
 @click.option(
     "--sarif", type=_FILE, callback=_tried, metavar="FILE", help="With --report: the verdicts as SARIF 2.1.0."
@@ -262,6 +273,9 @@ def command(
         write_text(report / "report.html", conform_page(report))
         without = "" if missing.has("traces") else " (with the extra traces it says in which state a rule was broken)"
         say(f"report: {report / 'report.html'}{without}")
+    kept = json_file() if report is None else report / "conform.json"
+    if kept not in (None, STDOUT) and found is None and not campaign.stopped:
+        say(f"compare: groupspec compare {shlex.quote(str(kept))} LATER.json tells what another run broke and mended")
     if campaign.stopped:
         return EXIT_INCONCLUSIVE
     return campaign.exit_code()

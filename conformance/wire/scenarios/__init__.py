@@ -66,8 +66,10 @@ QUICK_CASES: Final = frozenset(json.loads(Path(__file__).parents[1].joinpath("qu
 QUICK: Final = "quick"
 FULL: Final = "full"
 PROFILES: Final = {
-    QUICK: "the cases that find most for their time, in less than a minute: chosen by which mutants they find",
-    FULL: "all that are written by hand, every answer at every point of a member's path, and races that were found",
+    QUICK: "the cases that find most for their time, chosen by which mutants they find: about 70 cases, a minute on 2 "
+    "cores for each client",
+    FULL: "all that are written by hand, every answer at every point of a member's path, and races that were found: "
+    "about 670 cases, 4 to 7 minutes on 2 cores",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from groupspec.conformance.wire.answers.family import answer_ids
 from groupspec.conformance.wire.clients import BUILT_IN, Client
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.results import Campaign, ClientResult, Crash, Row
-from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases, find_cases
+from groupspec.conformance.wire.scenarios import PROFILES, SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests.broken_harnesses import Broken, harness
 from groupspec.conformance.wire.verdicts import Combined, Judgement, Timing, Verdict, combine, exit_code
@@ -135,6 +136,42 @@ def test_a_failing_client_ends_with_1_and_everything_is_written(
     assert "replay:" in shown
     assert "member-unknown (5 of 5 runs)" in shown
     assert str(folder / "wire.txt") in shown
+    assert f"report: {tmp_path / 'out' / 'report.html'}" in shown
+    assert f"compare: groupspec compare {tmp_path / 'out' / 'conform.json'} LATER.json" in shown
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("baseline", [False, True])
+def test_what_a_result_can_be_held_against_is_said_where_one_is_kept(
+    baseline: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.wait_in_vain(monkeypatch, 100)
+    arguments = [
+        "conform",
+        "cmd:" + shlex.join(fake.DOES_NOTHING),
+        "--scenario",
+        "member-unknown/plain",
+        "--no-confirm",
+    ]
+    kept = tmp_path / "a result.json"
+    main([*arguments, "--json", str(kept)])
+    assert f"compare: groupspec compare '{kept}' LATER.json" in capsys.readouterr().out
+    main([*arguments, *(["--baseline", str(kept)] if baseline else [])])
+    assert "compare:" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_help_says_about_how_many_cases_a_profile_has_and_how_long_they_take(profile: str) -> None:
+    said = re.search(r"about (\d+) cases, (a|\d+ to \d+) minutes? on 2 cores", PROFILES[profile])
+    assert said is not None
+    assert 0.85 < int(said[1]) / len(all_cases(profile)) < 1.15
+
+
+def test_the_help_says_what_stands_where_in_a_report(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "--help"]) == EXIT_OK
+    said = " ".join(capsys.readouterr().out.split())
+    assert "DIR/report.html" in said
+    assert "DIR/CLIENT/SCENARIO--VARIANT" in said
 
 
 @pytest.mark.realtime
