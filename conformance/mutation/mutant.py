@@ -104,11 +104,16 @@ def _place(target: object) -> tuple[Any, Any]:
 
 
 def _takes_what_it_takes(original: Method, replacement: Method) -> None:
-    """A replacement with another signature would fail when it is called, and a test that it breaks notices that."""
+    """A replacement with another signature would fail when it is called, and a test that it breaks notices that.
+
+    What has a default may be given by name, too.
+    """
     by_position = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     taken = [one for one in signature(original).parameters.values() if one.kind in by_position]
+    by_name = {one.name: one for one in taken if one.default is not one.empty}
     try:
         signature(replacement).bind(original, *taken)
+        signature(replacement).bind(original, *(one for one in taken if one.name not in by_name), **by_name)
     except TypeError as problem:
         raise TypeError(f"{replacement.__qualname__} can't stand for {original.__qualname__}: {problem}") from None
 

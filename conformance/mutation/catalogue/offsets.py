@@ -314,13 +314,13 @@ def records_of_revoked_partitions_are_returned(seam: Seam) -> None:
         from_offset: int,
         to_offset: int,
         exhausted: bool,
-        __: int = -1,
-        ___: bool = False,
+        leader_epoch: int = -1,
+        empty: bool = False,
     ) -> bool:
         partition = self._shared.partitions.get(buffered.partition)
         if partition is None or partition.buffered is not buffered:
             return False
-        partition.position = to_offset
+        partition.position, partition.leader_epoch = to_offset, leader_epoch
         if exhausted:
             partition.buffered = None
         return True
@@ -334,13 +334,14 @@ def a_late_position_is_taken(
     epoch: int,
     offset: int,
     committed: bool,
-    __: int = -1,
+    leader_epoch: int = -1,
 ) -> bool:
     """An offset that was asked for in an earlier assignment, or before a seek, becomes the position."""
     found = self._shared.partitions.get(partition)
     if found is None:
         return False
     found.position = found.safe_position = offset
+    found.leader_epoch = leader_epoch
     return True
 
 

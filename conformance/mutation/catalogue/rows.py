@@ -46,7 +46,7 @@ def change_rows(seam: Seam, machine: str, which: Which, change: Change) -> None:
     seam.callback(_read_anew)  # what is registered first is undone last
 
     @seam.replacing((tables_module, "introspect"))
-    def introspect(_: Method, cls: type, __: object = None) -> Table:
+    def introspect(_: Method, cls: type, words: object = None) -> Table:
         name: str = cls.__dict__["machine_name"]
         return changed if name == machine else before[name]
 

@@ -116,8 +116,8 @@ def the_check_and_the_act_are_two_steps(
     from_offset: int,
     to_offset: int,
     exhausted: bool,
-    __: int = -1,
-    ___: bool = False,
+    leader_epoch: int = -1,
+    empty: bool = False,
 ) -> bool:
     """Whether records may be returned is checked in one critical section, and the position moved in another."""
     partition = getattr(buffered, "partition", None)
@@ -128,7 +128,7 @@ def the_check_and_the_act_are_two_steps(
         return False
     with self._lock:
         if found is not None:
-            found.position = to_offset
+            found.position, found.leader_epoch = to_offset, leader_epoch
             if exhausted:
                 found.buffered = None
     return True

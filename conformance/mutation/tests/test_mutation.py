@@ -64,6 +64,8 @@ def test_what_cannot_be_replaced_is_refused() -> None:
             seam.replace(3, print)
         with pytest.raises(TypeError, match=r"can't stand for Seam\.put: too many positional"):
             seam.replace(Seam.put, lambda _, self, owner, name: None)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'step'"):
+            seam.replace(Counted.count_on, lambda _, self, __=1: None)
 
 
 class Counted:
@@ -75,6 +77,9 @@ class Counted:
     def count(self) -> int:
         self.calls.append("count")
         return len(self.calls)
+
+    def count_on(self, step: int = 1) -> int:
+        return len(self.calls) + step
 
 
 @pytest.mark.parametrize(

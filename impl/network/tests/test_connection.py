@@ -190,9 +190,9 @@ def test_a_late_answer_spoils_the_connection_and_a_request_not_yet_sent_does_not
     assert [request.request_id for request in connection.take_unanswered()] == [3]
 
 
-def test_D6_what_waits_for_a_connection_that_cannot_be_made_is_told() -> None:
+def test_D6_J2_what_waits_for_a_connection_that_cannot_be_made_is_told() -> None:
     connection = Peer().connection
-    connection.submit(send(1), 1_000)
+    connection.submit(send(1, JoinGroupRequest("g", 1, 1, "", None, (("range", b""),))), 1_000)
     connection.submit(send(2), 1_000)
     assert [request.request_id for request in connection.take_unanswered()] == [1, 2]
 
