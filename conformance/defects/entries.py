@@ -21,6 +21,7 @@ class Defect(Record, frozen=True):
         rule: The rule that it breaks; empty where none is about it, as none says how an assignor divides.
         kit: A case of the wire kit in which the rule is broken, as the docket has it; empty if a stress run found it.
         known: The entry of `stress/known.toml` that is about it, too; empty if there is none.
+        found: How it was found, where it was neither by a case of the wire kit nor by a stress run.
         searched: How the client's tracker was searched, when, and what was found.
     """
 
@@ -33,6 +34,7 @@ class Defect(Record, frozen=True):
     rule: str = ""
     kit: str = ""
     known: str = ""
+    found: str = ""
 
     @property
     def folder(self) -> Path:

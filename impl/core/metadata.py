@@ -217,11 +217,27 @@ class Metadata:
             is_past = 0 <= p.leader_epoch < max(self._epochs.get(place, -1), heard_of)
             if is_past and p.partition in before:
                 leaders[p.partition] = before[p.partition]
+                self._tell_of_the_past(place, p.leader_epoch)
                 continue
             leaders[p.partition] = p.leader
             self._epochs[place] = p.leader_epoch
-            self._heard_of.pop(place, None)
+            if self._heard_of.pop(place, None) is not None:
+                self._context.journal.over(__name__, f"{place} has a leader of epoch {p.leader_epoch} now", place)
         self._leaders[topic.topic] = leaders
+
+    def _tell_of_the_past(self, place: TopicPartition, epoch: int) -> None:
+        """Why this leader does not count where a later one is awaited, and what can be done: it may be for ever.
+
+        For ever: an offset that was committed of a topic that was deleted, by its name, has the epoch of that one's
+        leader, and the leaders of the topic that was made anew begin with 0. (Java waits as long, and says nothing.)
+        """
+        if (awaited := self._heard_of.get(place)) is not None:
+            text = (
+                f"Nothing is read of {place}: its leader epoch is {epoch}, and {awaited} was told of, by a committed "
+                "offset or a leader; a later leader is awaited. If the topic was deleted and made anew, that offset is "
+                "one of the old topic: reset the offsets of the group, and start the consumer again"
+            )
+            self._context.journal.seldom(__name__, text, self._context.now_ms, place)
 
     def _identify(self, topic: str, topic_id: bytes) -> None:
         """The topic of this name has this id: if it had another one, that topic is gone (rule O7, KIP-516)."""

@@ -6,6 +6,7 @@ The answers are those of Kafka's LeaderEpochFileCache.endOffsetFor; the outcomes
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -164,6 +165,28 @@ def test_a_committed_epoch_that_is_later_than_the_leaders_awaits_newer_metadata(
     scene.pass_ms(1_000)
     metadata(scene, 7, 7)
     assert compared(scene) == [({P0: 7}, {P0: 7})]
+
+
+def test_why_a_later_leader_is_awaited_is_told_once_and_that_it_is_there(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    scene = joined(FetchedOffset(42, leader_epoch=7), leader_epoch=5)
+    for _ in range(20):
+        scene.pass_ms(1_000)
+        metadata(scene, 5, 5)
+    [told] = [record for record in caplog.records if "leader epoch" in record.message]
+    assert told.levelname == "WARNING"
+    assert f"Nothing is read of {P0}: its leader epoch is 5, and 7 was told of, by a committed offset" in told.message
+    assert "deleted and made anew" in told.message
+    scene.pass_ms(1_000)
+    metadata(scene, 7, 7)
+    assert f"{P0} has a leader of epoch 7 now" in caplog.records[-1].message
+
+
+def test_a_broker_that_is_behind_is_nothing_to_tell(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    scene = reading(3)
+    elected(scene, 2, node=1)
+    assert caplog.records == []
 
 
 def test_a_seek_with_an_epoch_is_compared_and_one_without_is_not() -> None:
