@@ -1,16 +1,17 @@
-"""Which offsets of a log have a record, as answers to Fetch show.
+"""What Fetches ask for, and which offsets of a log have a record, as their answers show.
 
-Not all have: a log that was compacted lacks some, and the marks of transactions are no records of the application's. So
-who reads a partition goes on behind the last offset of a batch, whatever the batch has, and skips what is not there.
+Not all offsets have one: a log that was compacted lacks some, and the marks of transactions are no records of the
+application's. So who reads a partition goes on behind the last offset of a batch, whatever the batch has, and skips
+what is not there.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from groupspec.conformance.wire.log import Entry
-from groupspec.impl.core.messages import FetchRequest, FetchResponse
+from groupspec.impl.core.messages import FetchRequest, FetchResponse, TopicPartition
 from groupspec.impl.network.records import decode_records
 
 
@@ -44,6 +45,23 @@ class Fetched:
 
 
 NOTHING = Fetched(())
+
+
+def asked_for(exchanges: Iterable[tuple[Entry, Entry | None]]) -> Iterator[Mapping[TopicPartition, int]]:
+    """Of each Fetch the offsets that it asks for; its request, and its answer if one came.
+
+    In a fetch session (KIP-227) a request names only what has changed, and the broker goes on as it was told last
+    (FetchSession.CachedPartition.maybeUpdateRequestParams): what an answer brings besides was asked for at the offset
+    that was last named on that connection.
+    """
+    last: dict[tuple[int, int], dict[TopicPartition, int]] = {}
+    for request, answer in exchanges:
+        assert isinstance(request.message, FetchRequest)
+        known = last.setdefault((request.node, request.connection), {})
+        brought = answer.message.partitions if answer is not None and isinstance(answer.message, FetchResponse) else {}
+        again = {where: known[where] for where in brought if where in known}
+        yield {**again, **request.message.offsets}
+        known |= request.message.offsets
 
 
 def fetched(answered: Iterable[tuple[Entry, Entry]]) -> Mapping[str, Fetched]:

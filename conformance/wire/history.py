@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final, TypeVar
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
-from groupspec.conformance.wire.fetched import NOTHING, Fetched, fetched
+from groupspec.conformance.wire.fetched import NOTHING, Fetched, asked_for, fetched
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.pairing import pairs
 from groupspec.conformance.wire.protocol import (
@@ -389,6 +389,12 @@ class History:
             for at_us, event in self.events(RecordsConsumed)
             for part in event.partitions
         ]
+
+    @cached_property
+    def fetches(self) -> list[tuple[Exchange, Mapping[TopicPartition, int]]]:
+        """The Fetches, each with the offsets that it asks for; see `asked_for`."""
+        sent = self.of("Fetch")
+        return list(zip(sent, asked_for((each.request, each.answer) for each in sent), strict=True))
 
     @cached_property
     def _fetched(self) -> Mapping[str, Fetched]:

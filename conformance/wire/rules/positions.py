@@ -28,11 +28,11 @@ def first_fetches(history: History) -> Iterator[tuple[TopicPartition, int, Excha
     """
     rounds = list(assigned(history))
     for number, (assigned_us, new) in enumerate(rounds, 1):
-        fetches = [fetch for fetch in history.of("Fetch") if fetch.sent_us >= assigned_us]
+        fetches = [each for each in history.fetches if each[0].sent_us >= assigned_us]
         for name in sorted(new):
             anew_us = next((at_us for at_us, later in rounds[number:] if name in later), history.ends_us + 1)
-            in_time = (fetch for fetch in fetches if fetch.sent_us < anew_us)
-            asked = ((*each, fetch) for fetch in in_time for each in fetch.asked(FetchRequest).offsets.items())
+            in_time = (each for each in fetches if each[0].sent_us < anew_us)
+            asked = ((*each, fetch) for fetch, offsets in in_time for each in offsets.items())
             first = next((one for one in asked if str(one[0]) == name), None)
             if first is not None:
                 yield *first, assigned_us
@@ -66,22 +66,47 @@ def has_returned_up_to(history: History, partition: TopicPartition, first: int, 
     return first <= end <= history.next_record(str(partition), first)
 
 
-def began_at(history: History, partition: TopicPartition, offset: int, fetch: Exchange, assigned_us: int) -> int:
-    """Where a new partition begins to be read: at the offset of its first Fetch, or at the committed one before that.
+def began_at(
+    history: History, partition: TopicPartition, offset: int, fetch: Exchange, assigned_us: int
+) -> tuple[int, int]:
+    """Where a new partition begins to be read, and when: at its first Fetch, or with the first records before it.
 
-    Its first records may come of a Fetch that was still out, at that very offset: Java takes them, as the position is
-    the same again (SubscriptionState.position, FetchCollector.fetchRecords). Then the next Fetch goes on behind them,
-    and may be sent before poll returns them (ClassicKafkaConsumer.poll, "we can send off the next round of fetches").
+    Its first records may come of a Fetch that was still out, at the very offset that is committed: Java takes them, as
+    the position is the same again (SubscriptionState.position, FetchCollector.fetchRecords). Then the next Fetch goes
+    on behind them, and may be sent before poll returns them (ClassicKafkaConsumer.poll, "we can send off the next round
+    of fetches").
+
+    Who has not asked for the committed offset (rule O1) may have kept its position, and what it had fetched: then it
+    goes on where the last poll ended, whatever its next Fetch asks for.
     """
     known = committed(history, partition, assigned_us, fetch.sent_us)
-    brought = known is not None and has_returned_up_to(history, partition, known, offset, assigned_us)
-    return known if known is not None and brought else offset
+    if known is None:
+        kept = kept_position(history, str(partition), assigned_us)
+        begins = offset if kept is None else kept
+    else:
+        begins = known if has_returned_up_to(history, partition, known, offset, assigned_us) else offset
+    later = (r.at_us for r in history.returned if r.partition == str(partition) and r.at_us > assigned_us)
+    return begins, fetch.sent_us if begins == offset else min(fetch.sent_us, next(later, fetch.sent_us))
+
+
+def kept_position(history: History, partition: str, assigned_us: int) -> int | None:
+    """The end of what poll had returned before an assignment, if it goes on right there after it; None if not."""
+    returned = [each for each in history.returned if each.partition == partition]
+    ended = next((each.last + 1 for each in reversed(returned) if each.at_us <= assigned_us), None)
+    first = next((each.first for each in returned if each.at_us > assigned_us), None)
+    goes_on = ended is not None and first in (ended, history.next_record(partition, ended))
+    return ended if goes_on else None
 
 
 def was_under_way(history: History, partition: TopicPartition, assigned_us: int, fetch: Exchange) -> bool:
-    """Whether a Fetch may be one of the assignment before, sent when the new one was written (rule S1 has that)."""
-    earlier = (e.asked(FetchRequest).offsets for e in history.of("Fetch") if e.sent_us < assigned_us)
-    return not Known(assigned_us).before(fetch, history) and any(partition in offsets for offsets in earlier)
+    """Whether a Fetch may be one of the assignment before, sent when the new one was written (rule S1 has that).
+
+    Not what was sent after the listener had been told of the new one.
+    """
+    earlier = (offsets for e, offsets in history.fetches if e.sent_us < assigned_us)
+    told = (c for c in history.callbacks if c.name == "partitions_assigned" and c.started_us >= assigned_us)
+    known = Known.by(assigned_us, next(told, None))
+    return not known.before(fetch, history) and any(partition in offsets for offsets in earlier)
 
 
 @checks("O1")
@@ -98,7 +123,7 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
         elif known >= 0:
             right = f"{partition} was fetched from its committed offset {known}"
             wrong = f"{partition} was fetched from {offset}, committed is {known}"
-            begins = began_at(history, partition, offset, fetch, assigned_us)
+            begins, _ = began_at(history, partition, offset, fetch, assigned_us)
             yield held_if(begins == known, right, wrong, fetch.sent_us)
 
 

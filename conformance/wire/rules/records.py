@@ -17,11 +17,11 @@ def successions(history: History) -> Iterator[tuple[int, Returned]]:
 
     Who has looked its position up anew, or was told that it is out of range, may go on wherever the answer said.
     """
-    began = [(str(first[0]), began_at(history, *first), first[2].sent_us) for first in first_fetches(history)]
+    began = [(str(first[0]), *began_at(history, *first)) for first in first_fetches(history)]
     following: dict[str, tuple[int, int]] = {}
     for each in history.returned:
         due, since_us = following.get(each.partition, (-1, 0))
-        firsts = [one for one in began if one[0] == each.partition and since_us <= one[2] <= each.at_us]
+        firsts = [one for one in began if one[0] == each.partition and since_us < one[2] <= each.at_us]
         if firsts:
             due, since_us = firsts[-1][1:]
         for sought_us, offset in history.sought(each.partition, since_us, each.at_us):

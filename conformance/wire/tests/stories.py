@@ -14,6 +14,7 @@ from groupspec.conformance.wire.protocol import FEATURES, Partition
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchedOffset,
+    FetchedPartition,
     FetchRequest,
     FetchResponse,
     FindCoordinatorRequest,
@@ -172,9 +173,10 @@ class WireRun:
         answer = ListOffsetsResponse({partition: ListedOffset(offset)})
         self.exchange(at_ms, "ListOffsets", ListOffsetsRequest({partition: -2}), answer)
 
-    def fetch(self, at_ms: float, offsets: dict[TopicPartition, int]) -> None:
+    def fetch(self, at_ms: float, offsets: dict[TopicPartition, int], *, brings: Sequence[TopicPartition] = ()) -> None:
         """Fetch."""
-        self.exchange(at_ms, "Fetch", FetchRequest(offsets, 100, 1, 1000, 1000), FetchResponse({}))
+        answer = FetchResponse(dict.fromkeys(brings, FetchedPartition(b"", 100)))
+        self.exchange(at_ms, "Fetch", FetchRequest(offsets, 100, 1, 1000, 1000), answer)
 
     # Client -----------------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from groupspec.conformance.wire.tests import (
     stories_of_applications,
     stories_of_latecomers,
     stories_of_leaders,
+    stories_of_positions,
     stories_of_quotas,
     stories_of_reactions,
     stories_of_rounds,
@@ -174,6 +175,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_latecomers.ROWS,
     *stories_of_reactions.ROWS,
     *stories_of_topics.ROWS,
+    *stories_of_positions.ROWS,
     ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, waited(drop("FindCoordinator", 600))),
     ("D1", "no lookup but one that was over before NOT_COORDINATOR", stories.moved_coordinator,
      waited(both(drop("FindCoordinator", 600), lambda s: s.lookup(602, ms=5)))),
@@ -353,6 +355,7 @@ def read_in_the_next_round(story: WireRun, offset: int) -> None:
 
 ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_reactions.ALLOWED,
+    *stories_of_positions.ALLOWED,
     # AbstractCoordinator.HeartbeatResponseHandler: generationUnchanged() is false, and nothing is reset (KAFKA-9823)
     ("C2", "a commit after a heartbeat of the generation before was refused", stories.eager_rebalance,
      both(lambda s: s.heartbeat(952, 1, "ILLEGAL_GENERATION"), lambda s: s.commit(1_500, 2, {BOTH[0]: 6}))),
