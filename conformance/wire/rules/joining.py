@@ -29,6 +29,7 @@ from groupspec.conformance.wire.rules._checker import (
     sent_knowing,
     within,
 )
+from groupspec.conformance.wire.rules.leading import partition_counts
 from groupspec.impl.core.messages import (
     FetchRequest,
     HeartbeatRequest,
@@ -334,10 +335,17 @@ def an_assignment_is_applied(history: History) -> Iterator[Finding]:
 def was_told(history: History, sync: Exchange, until_us: int) -> bool:
     """Whether there was a reason to join again: an error in an answer, a connection that broke, another subscription.
 
-    One that came when the round had begun (rule J1): its assignment may fit no more.
+    One that came when the round had begun (rule J1): its assignment may fit no more. So may one of which Metadata have
+    told that the topic has other partitions (rule J8; rd_kafka_cgrp_metadata_update_check waits for no SyncGroup).
     """
-    begun_us = max((join.sent_us for join in history.of("JoinGroup") if join.sent_us < sync.sent_us), default=0)
+    joins = [join for join in history.of("JoinGroup") if join.sent_us < sync.sent_us]
+    begun_us = max((join.sent_us for join in joins), default=0)
     if any(begun_us <= at_us <= until_us for at_us, _ in history.commands(Subscribe)):
+        return True
+    subscription = subscription_of(joins[-1].asked(JoinGroupRequest)) if joins else None
+    told = partition_counts(history, frozenset(subscription.topics)) if subscription is not None else []
+    known = [counts for at_us, counts in told if at_us <= sync.sent_us]
+    if known and any(counts != known[-1] for at_us, counts in told if sync.sent_us < at_us <= until_us):
         return True
     answers = [e for e in history.of("Heartbeat", "OffsetCommit") if sync.sent_us <= e.told_us <= until_us]
     return any(e.error != "NONE" for e in answers) or history.connections_closed(sync.sent_us, until_us)

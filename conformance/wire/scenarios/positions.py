@@ -15,7 +15,7 @@ from groupspec.conformance.wire.scenarios.steps import (
     held_round,
     until_asked,
 )
-from groupspec.impl.broker.actions import Hold
+from groupspec.impl.broker.actions import DEFAULT, Hold, Reply
 from groupspec.impl.core.messages import FetchRequest, ListOffsetsRequest, TopicPartition
 
 EVERY: Final = tuple(TopicPartition("orders", number) for number in range(4))
@@ -84,14 +84,19 @@ def seek_before_a_position(context: ScenarioContext) -> None:
 
 @scenario(
     rules="D4 J1 J2 S3 H3 C1 M7 O3 O4 O5 W1",
-    source="KafkaConsumer.seek; Fetcher (a fetched record is returned if its position is still the same)",
+    source="KafkaConsumer.seek; Fetcher (a fetched record is returned if its position is still the same); "
+    "FetchCollector.handleInitializeErrors (a stale answer is discarded, OFFSET_OUT_OF_RANGE as well)",
     needs="seek pull",
+    variants=(Variant(), Variant("out-of-range", point="OFFSET_OUT_OF_RANGE")),
     timeout_ms=6_000,
 )
 def seek_while_fetching(context: ScenarioContext) -> None:
-    """A member seeks backwards while a Fetch from where it was is unanswered: that answer's records are dropped."""
+    """A member seeks backwards while a Fetch from where it was is unanswered: what that answer says is dropped.
+
+    Be it records, or that the log does not go so far: nobody asks about that offset any more.
+    """
     context.stable_member()
-    held = Hold()
+    held = Hold(Reply(context.variant.point) if context.variant.point else DEFAULT)
 
     def is_meant(message: object) -> bool:
         return isinstance(message, FetchRequest) and COMMITTED in message.offsets

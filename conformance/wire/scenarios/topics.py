@@ -23,23 +23,48 @@ GOES_ON_WITHIN_S: Final = 3.0
 
 
 def _grows(context: ScenarioContext) -> None:
-    context.stable_member()
-    since = context.now()
-    context.broker.add_partitions(GROWN)
+    if context.variant.point:
+        since = _grows_in_the_round(context)
+    else:
+        context.stable_member()
+        since = context.now()
+        context.broker.add_partitions(GROWN)
     joined = context.expect_request("JoinGroup", rule="J8", since=since)
     context.expect_assigned(rule="S3", since=joined)
     context.expect_records(rule="O1", since=joined, partitions=frozenset({"orders-4", "orders-5"}))
     beats_on(context, joined)
 
 
+def _grows_in_the_round(context: ScenarioContext) -> Entry:
+    """The leader has divided fewer partitions than Metadata tell of before its SyncGroup is answered. When it is."""
+    since, held = context.now(), hold(context, "SyncGroup")
+    context.subscribe()
+    context.poll()
+    until_asked(context, "SyncGroup", since)
+    grown = context.now()
+    context.broker.add_partitions(GROWN)
+    context.reached(
+        lambda e: e.kind == "response" and e.api == "Metadata",
+        "Metadata while SyncGroup is unanswered",
+        REACHED_WITHIN_S,
+        since=grown,
+    )
+    released = context.now()
+    held.release()
+    return context.expect_answer("SyncGroup", "NONE", rule="J2", since=released)
+
+
 @scenario(
     rules="D4 J1 J2 J8 S2 S3 H3 C1 C3 M1 M7 O1 O3 O4 O5 O6 P4 W1",
-    source="ConsumerCoordinator.rejoinNeededOrPending (assignmentSnapshot)",
-    variants=(Variant(more=LOOKS_OFTEN),),
+    source="ConsumerCoordinator.rejoinNeededOrPending (assignmentSnapshot, of onLeaderElected)",
+    variants=(Variant(more=LOOKS_OFTEN), Variant("syncing", point="SyncGroup", more=LOOKS_OFTEN)),
     timeout_ms=3_000,
 )
 def topic_grows(context: ScenarioContext) -> None:
-    """The topic gets two more partitions: the leader notices with its next Metadata, joins again, and reads them."""
+    """The topic gets two more partitions: the leader notices with its next Metadata, joins again, and reads them.
+
+    In the second run it learns of them between its SyncGroup, which divides what was there before, and the answer.
+    """
     _grows(context)
 
 
@@ -115,6 +140,7 @@ def topic_is_not_there(context: ScenarioContext) -> None:
         Variant("batch-in-hand", point="in-hand", topic="one", more=LOOKS_OFTEN),
         Variant("latest", topic="one", more=(*LOOKS_OFTEN, (RESET, "latest"))),
         Variant("told-by-fetch", topic="one"),
+        Variant("led-by-others", point="elected", topic="one", more=LOOKS_OFTEN),
     ),
     timeout_ms=3_000,
 )
@@ -123,11 +149,15 @@ def topic_recreated(context: ScenarioContext) -> None:
 
     The client learns of it by a Fetch, or by its next metadata, and reads the new topic from where auto.offset.reset
     says, or says that it will not. In the second run a batch of the old topic has arrived that no poll has returned
-    yet. In the last one no metadata are due: an answer to a Fetch that names the topic by its id is all that tells.
+    yet. In the fourth no metadata are due: an answer to a Fetch that names the topic by its id is all that tells. In
+    the last one the old topic had more leaders than the new one: a later leader epoch does not make it the later topic.
     """
-    latest = reset_of(context.variant) == "latest"
+    latest, elected = reset_of(context.variant) == "latest", context.variant.point == "elected"
     if latest:
         context.broker.have_committed(0)
+    if elected:
+        for again in (False, True):
+            context.broker.elect(0, again=again)
     context.stable_member()
     if context.variant.point == "in-hand":
         stopped = context.stop_polling(rule="H3")
@@ -135,6 +165,8 @@ def topic_recreated(context: ScenarioContext) -> None:
         context.watch(LATE_ANSWER_MS, "a batch arrives", since=stopped)
     made_anew = context.now()
     context.broker.make_topic_anew()
+    if elected:
+        context.broker.elect(0)
     context.watch(LEARNS_WITHIN_MS, "metadata come", since=made_anew)
     if context.variant.point == "in-hand":
         context.poll()

@@ -726,6 +726,21 @@ def test_M5_a_commit_for_which_the_client_waited_for_a_processor_was_due_sooner(
     assert judge("M5", polled_on).verdict is Verdict.FAIL
 
 
+def test_S3_whose_topic_has_grown_before_its_assignment_came_joins_again_at_once() -> None:
+    """librdkafka: rd_kafka_cgrp_metadata_update_check waits for no SyncGroup, and the old assignment is dropped."""
+    story = WireRun()
+    stories_of_leaders.metadata(story, 0.5, 2)
+    story.lookup(1)
+    story.join(8, 1)
+    story.sync(10, 1, ms=100)
+    story.join(115, 2)
+    story.sync(125, 2)
+    stories.assigned_and_read(story, 130, 2)
+    assert judge("S3", story.history()).verdict is Verdict.FAIL
+    stories_of_leaders.metadata(story, 50, 3)
+    assert judge("S3", story.history()).verdict is Verdict.PASS
+
+
 def test_O8_epochs_before_metadata_9_are_no_reason_to_stay() -> None:
     story = stories_of_topics.hears_of_the_former_leader(version=8)
     stories_of_topics.back(story)
