@@ -98,7 +98,9 @@ class Leading:
     def _as_member(self, joined: JoinedMember) -> Subscriber:
         """One member as the assignor sees it; a subscription that cannot be decoded counts as empty.
 
-        Java's leader raises then, at each poll(), and nobody in the group reads.
+        Java's leader raises then, at each poll(), and nobody in the group reads. What a member had of a topic that was
+        made anew, and that the new one lacks, counts for no claim: the sticky assignors would leave it there for as
+        long as it is claimed, as Java's do, and the member would have so much less to read.
         """
         try:
             subscription = decode_subscription(joined.metadata)
@@ -109,4 +111,5 @@ class Leading:
             text = f"Member {joined.member_id!r} gets no partitions: its subscription can't be read ({problem})"
             self._context.journal.seldom(__name__, text, self._context.now_ms)
             return Subscriber(joined.member_id, (), group_instance_id=joined.group_instance_id)
+        owned = tuple(partition for partition in owned if not self._metadata.is_of_the_past(partition))
         return Subscriber(joined.member_id, subscription.topics, owned, generation, joined.group_instance_id)

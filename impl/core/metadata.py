@@ -63,6 +63,7 @@ class Metadata:
         self._heard_of: dict[TopicPartition, int] = {}  # later ones, of which something else has told
         self._ids: dict[str, bytes] = {}  # of topics, as far as brokers name them: one that was made anew has another
         self._past_ids: dict[bytes, int] = {}  # of topics that are gone, and since when (ms)
+        self._made_anew: dict[str, int] = {}  # topics that are not those of before any more, and since when (ms)
         self._missing: set[str] = set()  # topics that the cluster said it does not have
         self._told: set[str] = set()  # topics of whose refusal the application was told since it last polled
         self._wants_all = False  # a pattern is matched with all topics
@@ -107,6 +108,15 @@ class Metadata:
     def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
         """How many partitions the existing ones of these topics have."""
         return {topic: len(self._leaders[topic]) for topic in topics if topic in self._leaders}
+
+    def is_of_the_past(self, partition: TopicPartition) -> bool:
+        """Whether the topic was made anew, not long ago and as seen here, without this partition.
+
+        If it was long ago, or not seen here, others may have heard of partitions that were added since.
+        """
+        made_ms = self._made_anew.get(partition.topic)
+        is_new = made_ms is not None and self._context.now_ms < made_ms + BEHIND_AT_MOST_MS
+        return is_new and partition.partition not in self._leaders.get(partition.topic, {})
 
     def has_no_id(self, topic: str) -> bool:
         """Whether brokers know the topic, and name no id of it."""
@@ -246,7 +256,7 @@ class Metadata:
         if topic_id == before:
             return
         self._past_ids.pop(topic_id, None)
-        self._past_ids[before] = self._context.now_ms
+        self._past_ids[before] = self._made_anew[topic] = self._context.now_ms
         self._leaders.pop(topic, None)
         for known in (self._epochs, self._heard_of):
             for place in [place for place in known if place.topic == topic]:

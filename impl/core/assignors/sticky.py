@@ -9,8 +9,9 @@ since each of those who claim it believes that it has it.
 What a member owned is read from the owned partitions and the generation in its subscription (version 2 and later).
 Who claims a partition that the leader does not know of keeps it, as in AbstractStickyAssignor, as long as the topic is
 known: whoever led before has seen it, and this leader's metadata are older (`metadata_max_age_ms`). Taken away it would
-be with nobody until they are read again. It counts as the others do: AbstractStickyAssignor divides by what it knows
-of, and then may find no room, or give a partition to two members.
+be with nobody until they are read again. (What a topic lacks that was made anew nobody claims: `leading` sees to it.)
+It counts as the others do: AbstractStickyAssignor divides by what it knows of, and then may find no room, or give a
+partition to two members.
 """
 
 from __future__ import annotations

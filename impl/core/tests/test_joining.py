@@ -11,6 +11,7 @@ from groupspec.impl.core.events import (
     CallbackKind,
     CallbackStarted,
     DisconnectCoordinator,
+    MetadataUpdate,
     PartitionsRevoked,
     RevokePartitions,
     Subscribe,
@@ -24,7 +25,14 @@ from groupspec.impl.core.messages import (
     SyncGroupResponse,
     TopicPartition,
 )
-from groupspec.impl.core.protocol import Subscription, decode_assignment, decode_subscription, encode_subscription
+from groupspec.impl.core.metadata import BEHIND_AT_MOST_MS
+from groupspec.impl.core.protocol import (
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_sticky_user_data,
+    encode_subscription,
+)
 from groupspec.impl.core.tests.scene import MEMBER, Scene, partitions
 
 GONE = ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "DISCONNECTED", "TIMED_OUT"]
@@ -483,6 +491,38 @@ def test_the_sticky_assignor_remembers_in_its_user_data_what_members_had() -> No
     scene.join_accepted(2, leader=MEMBER, members=[JoinedMember(MEMBER, None, mine), joined("z", "orders")])
     shares = {m: decode_assignment(data).partitions for m, data in scene.sent(SyncGroupRequest)[-1].assignments}
     assert partitions(1)[0] in shares[MEMBER]
+
+
+def given_out(assignor: str, topic_id: bytes, later_ms: int = 0) -> set[int]:
+    """Of a topic that has 2 partitions now, had 4, and of which z claims 2 and 3: what a leader gives to somebody."""
+    scene = Scene(
+        partition_assignment_strategy=(assignor,),
+        heartbeat_interval_ms=2 * BEHIND_AT_MOST_MS,
+        session_timeout_ms=3 * BEHIND_AT_MOST_MS,
+        max_poll_interval_ms=3 * BEHIND_AT_MOST_MS,
+    )
+    scene.coordinator.topic_ids["orders"] = b"1" * 16
+    scene.stable(0, 1)
+    scene.coordinator.topics, scene.coordinator.topic_ids["orders"] = {"orders": 2}, topic_id
+    scene.do(MetadataUpdate(("orders",)))
+    scene.pass_ms(100 + later_ms)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.revoked()
+    claimed = partitions(2, 3)
+    theirs = Subscription(("orders",), encode_sticky_user_data(claimed, 1), claimed, 1)
+    mine = JoinedMember(MEMBER, None, scene.last_join().protocols[0][1])
+    members = [mine, JoinedMember("z", None, encode_subscription(theirs))]
+    scene.join_accepted(2, leader=MEMBER, members=members)
+    shares = [decode_assignment(data).partitions for _, data in scene.sent(SyncGroupRequest)[-1].assignments]
+    return {partition.partition for share in shares for partition in share} - {1}  # which may be on its way to z
+
+
+@pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])
+def test_a_leader_gives_out_nothing_that_a_topic_lacks_which_it_has_seen_made_anew(assignor: str) -> None:
+    """With the same id, or after a while, its metadata may be older than those of the leader before it."""
+    assert given_out(assignor, b"2" * 16) == {0}
+    assert given_out(assignor, b"1" * 16) == {0, 2, 3}
+    assert given_out(assignor, b"2" * 16, later_ms=BEHIND_AT_MOST_MS) == {0, 2, 3}
 
 
 def test_K1_the_generation_of_what_is_owned_is_that_of_the_last_completed_round() -> None:
