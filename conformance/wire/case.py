@@ -18,6 +18,7 @@ CLOSE_WITHIN_MS: Final = 6_000
 INSTANCE_ID: Final = "group.instance.id"
 RESET: Final = "auto.offset.reset"
 """Among a variant's further settings where it is another than `earliest`."""
+REQUEST_TIMEOUT_MS: Final = 2_000
 SMALL_TIMEOUT_MS: Final = 1_000
 """The smallest session timeout and poll interval that every known client accepts (librdkafka: poll interval >=
 session)."""
@@ -87,6 +88,7 @@ class Scenario:
     poll_interval_ms: int = 0
     """If it is another than the session timeout: librdkafka refuses one that is shorter."""
     heartbeat_interval_ms: int = HEARTBEAT_INTERVAL_MS
+    request_timeout_ms: int = REQUEST_TIMEOUT_MS
     members: int = 1
     """How many processes of the client are in the group; one of them is judged."""
     doc: str = field(default="")

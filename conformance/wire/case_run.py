@@ -35,7 +35,6 @@ from groupspec.conformance.wire.protocol import (
     wanting,
 )
 from groupspec.conformance.wire.scenario_context import (
-    REQUEST_TIMEOUT_MS,
     ClientContext,
     Missed,
     NotStarted,
@@ -241,7 +240,7 @@ def settings_of(case: Case, context: ClientContext | None) -> Settings:
         close_within_ms=case.variant.close_within_ms,
         auto_commit=context.configuration.auto_commit if context else case.variant.auto_commit,
         auto_commit_interval_ms=case.variant.auto_commit_interval_ms,
-        request_timeout_ms=context.around.request_timeout_ms if context else REQUEST_TIMEOUT_MS,
+        request_timeout_ms=context.around.request_timeout_ms if context else case.scenario.request_timeout_ms,
         instance_id=dict(case.variant.more).get(INSTANCE_ID, ""),
         auto_offset_reset=reset_of(case.variant),
         features=context.features if context else frozenset(),

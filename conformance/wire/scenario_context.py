@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.case import CLOSE_WITHIN_MS, RESET, Case, reset_of
+from groupspec.conformance.wire.case import CLOSE_WITHIN_MS, REQUEST_TIMEOUT_MS, RESET, Case, reset_of
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker, NoOccasion
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import names
@@ -40,7 +40,6 @@ WITHIN_MS: Final = 8_000
 COMMAND_WITHIN_MS: Final = 8_000
 """For what the harness does without the broker: nothing is said about the client when it takes longer."""
 STARTUP_WITHIN_MS: Final = 10_000
-REQUEST_TIMEOUT_MS: Final = 2_000
 FETCH_MAX_WAIT_MS: Final = 100
 """Short: requests on one connection are answered in order, and a client may have its heartbeats wait behind a Fetch."""
 CASE_WITHIN_S: Final = 45.0
@@ -350,7 +349,9 @@ class ScenarioContext(ClientContext):
     def __init__(
         self, case: Case, broker: CaseBroker, client: HarnessProcess, log: Log, other: ClientContext | None = None
     ) -> None:
-        super().__init__(case, Surroundings(broker.bootstrap, case.variant.topic, within_ms=WITHIN_MS), client, log)
+        request_ms = case.scenario.request_timeout_ms
+        around = Surroundings(broker.bootstrap, case.variant.topic, request_timeout_ms=request_ms, within_ms=WITHIN_MS)
+        super().__init__(case, around, client, log)
         self.broker = broker
         self._other = other
 

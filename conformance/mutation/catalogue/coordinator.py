@@ -216,6 +216,31 @@ def who_left_goes_on_with_heartbeats(_: Method, self: Membership) -> None:
         self._way_out.send_leave_group("consumer poll timeout has expired.")
 
 
+@mutant(
+    "P1-not-while-syncing", "P1", Heartbeats.poll_interval_expired, scenarios="stuck-on-the-way stuck-on-the-way-eager"
+)
+def the_poll_interval_starts_anew_while_syncing(original: Method, self: Heartbeats) -> None:
+    """While SyncGroup is unanswered the poll interval does not count: when it is over it begins anew."""
+    if self._membership.state is RebalanceState.COMPLETING_REBALANCE:
+        self.heartbeat.poll()
+    else:
+        original(self)
+
+
+@mutant(
+    "P1-not-while-reading-positions",
+    "P1",
+    Heartbeats.poll_interval_expired,
+    scenarios="stuck-on-the-way stuck-on-the-way-eager",
+)
+def the_poll_interval_starts_anew_without_positions(original: Method, self: Heartbeats) -> None:
+    """While positions are read, as OffsetFetch is unanswered, the poll interval does not count."""
+    if self._context.subscription.positions.without_position():
+        self.heartbeat.poll()
+    else:
+        original(self)
+
+
 @mutant("P1-first-join", "P1")
 def the_poll_interval_runs_before_there_is_a_membership(seam: Seam) -> None:
     """The poll interval runs from the first poll on, and its expiry ends the first join."""

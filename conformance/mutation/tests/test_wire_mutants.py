@@ -108,6 +108,8 @@ ONE_EACH_STORY = {
     "O3-sought-is-committed": "seek-to-the-beginning",
     "BUG-65": "close-without-coordinator/stable",
     "D6-waits-for-no-connection": "coordinator-refuses-connections/joining",
+    "P1-not-while-syncing": "stuck-on-the-way/syncing",
+    "P1-not-while-reading-positions": "stuck-on-the-way/reading-positions",
 }
 """The same for the other scenarios."""
 
@@ -115,6 +117,7 @@ BY_ANOTHERS_MUTANT = {
     "expires-on-the-way/syncing": "BUG-36",
     "outlasts-the-session/syncing": "BUG-31",
     "callbacks-outlast-the-session/lost": "BUG-32",
+    "stuck-on-the-way-eager/syncing": "P1-not-while-syncing",
     "callback-outlasts-the-poll-interval": "P1-twice",
     "never-answered/SyncGroup": "BUG-31",
     "calls-on-the-way/pause-joining": "O5-paused-fetched",

@@ -88,11 +88,12 @@ def _syncing(context: ScenarioContext) -> Callable[[], None]:
 
 
 def _reading_positions(context: ScenarioContext) -> Callable[[], None]:
-    """It is not yet known where what is new to a cooperative member begins: one partition had been taken away."""
-    context.broker.take_one_partition()
-    held_round(context, "SyncGroup").release()
-    context.reached(is_request("JoinGroup"), "JoinGroup", REACHED_WITHIN_S, since=context.now())
-    context.broker.other_member_leaves()
+    """It is not yet known where what is new begins: to a cooperative member a partition that had been taken away."""
+    if context.case.scenario.rebalance == "cooperative":
+        context.broker.take_one_partition()
+        held_round(context, "SyncGroup").release()
+        context.reached(is_request("JoinGroup"), "JoinGroup", REACHED_WITHIN_S, since=context.now())
+        context.broker.other_member_leaves()
     return _held(context, "OffsetFetch")
 
 

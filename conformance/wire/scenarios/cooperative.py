@@ -23,8 +23,11 @@ COOPERATIVE: Final = {
     "unsubscribe-on-the-way": ("rejoining",),
 }
 """Scenarios of an eager member, and of each the variants."""
-EAGER: Final = {"closed-at-once": ("announced",)}
-"""Of a cooperative one, which may join by itself: then nothing is due any more when it is closed."""
+EAGER: Final = {"closed-at-once": ("announced",), "stuck-on-the-way": ("syncing", "reading-positions")}
+"""Of a cooperative one, which may join by itself: then nothing is due any more when it is closed. And what clients that
+offer no cooperative groups are not judged by elsewhere."""
+OWNS_NOTHING: Final = {"stuck-on-the-way/syncing": "P3"}
+"""What cannot be judged then of a member that has given everything up for the round."""
 
 
 def _tell_again(name: str, variants: tuple[str, ...], rebalance: Literal["eager", "cooperative"]) -> None:
@@ -34,7 +37,11 @@ def _tell_again(name: str, variants: tuple[str, ...], rebalance: Literal["eager"
         id=f"{name}-{rebalance}",
         rebalance=rebalance,
         needs=told.needs - {told.rebalance} | {rebalance},
-        variants=tuple(each for each in told.variants if each.name in variants),
+        variants=tuple(
+            replace(each, not_judged=f"{each.not_judged} {OWNS_NOTHING.get(f'{name}/{each.name}', '')}".strip())
+            for each in told.variants
+            if each.name in variants
+        ),
     )
 
 

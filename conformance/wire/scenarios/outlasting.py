@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.case import SMALL_TIMEOUT_MS, Variant
 from groupspec.conformance.wire.log import Test, is_event, is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
 from groupspec.conformance.wire.scenarios.between_polls import POINTS
@@ -35,12 +35,18 @@ MOMENT_MS: Final = 100
 """A callback that can be met, and is over soon."""
 GROWN: Final = 6
 NEW: Final = frozenset({"orders-4", "orders-5"})
+LONG_SESSION_MS: Final = 6_000
+LONG_REQUEST_MS: Final = 4_000
+NOTICED_WITHIN_MS: Final = 3_000
+"""Who counts the poll interval of 1 s has left, on a busy machine, too; what is unanswered is not given up yet."""
 AT_ONCE_MS: Final = 1_000
 """What ends at once takes less, on a busy machine, too."""
 ONE: Final = TopicPartition("orders", 0)
 OF_COORDINATOR: Final = ("SyncGroup", "OffsetFetch")
 """Whose requests have the time limit that rule D6 looks at."""
 ON_THE_WAY: Final = ("joining", "syncing", "reading-positions")
+OF_MEMBER: Final = ("syncing", "reading-positions")
+"""Where on the way there are a coordinator and a generation."""
 NEVER: Final = ("JoinGroup", "SyncGroup", "OffsetFetch", "ListOffsets")
 
 
@@ -51,7 +57,7 @@ NEVER: Final = ("JoinGroup", "SyncGroup", "OffsetFetch", "ListOffsets")
     needs="poll_interval pull lost_callback listener",
     variants=(
         *(Variant(each, point=each, not_judged="P1 P3") for each in ("moved", "lost", "joining")),
-        *(Variant(each, point=each) for each in ("syncing", "reading-positions")),
+        *(Variant(each, point=each) for each in OF_MEMBER),
     ),
 )
 def expires_on_the_way(context: ScenarioContext) -> None:
@@ -68,6 +74,39 @@ def expires_on_the_way(context: ScenarioContext) -> None:
     context.poll()
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=since)
     reads_on(context, synced)
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 P1 P2 P3 C1 M1 M7 O1 W1",
+    source="KIP-62; AbstractCoordinator.JoinGroupResponseHandler (heartbeatThread.enable), HeartbeatThread.run",
+    rebalance="cooperative",
+    needs="poll_interval pull",
+    variants=tuple(Variant(each, point=each) for each in OF_MEMBER),
+    timeout_ms=LONG_SESSION_MS,
+    poll_interval_ms=SMALL_TIMEOUT_MS,
+    request_timeout_ms=LONG_REQUEST_MS,
+)
+def stuck_on_the_way(context: ScenarioContext) -> None:
+    """SyncGroup, or OffsetFetch, stays unanswered, and the application polls no more: the poll interval counts.
+
+    It does from the answer to JoinGroup on. The coordinator is known all the time: the heartbeats that wait behind the
+    request, as at a broker, are not missed in so long a session. So the member leaves; the next poll brings it back.
+    """
+    context.stable_member()
+    release = POINTS[context.variant.point](context)
+    stopped = context.milestone("stopped polling")
+    left = context.wait_for_request("LeaveGroup", within_ms=NOTICED_WITHIN_MS, since=stopped)
+    context.milestone("waited for expiry")
+    if left is not None:
+        context.watch_for_request("Heartbeat", ms=SHORT_MS)
+    release()
+    context.watch(SHORT_MS, "who looks at the interval only now leaves before the next poll", since=context.now())
+    since = context.now()
+    context.poll()
+    if left is not None:
+        joined = context.expect_request("JoinGroup", rule="J2", since=since)
+        since = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    reads_on(context, since)
 
 
 @scenario(

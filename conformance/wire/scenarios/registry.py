@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-from groupspec.conformance.wire.case import PLAIN, SMALL_TIMEOUT_MS, Scenario, Variant
+from groupspec.conformance.wire.case import PLAIN, REQUEST_TIMEOUT_MS, SMALL_TIMEOUT_MS, Scenario, Variant
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.spec.rules import RULES
@@ -28,6 +28,7 @@ def scenario(
     retry_backoff_ms: int = 100,
     timeout_ms: int = SMALL_TIMEOUT_MS,
     poll_interval_ms: int = 0,
+    request_timeout_ms: int = REQUEST_TIMEOUT_MS,
     members: int = 1,
 ) -> Callable[[Story], Story]:
     """Registers a scenario; its id is the function's name with dashes.
@@ -41,6 +42,7 @@ def scenario(
         retry_backoff_ms: As the client is told.
         timeout_ms: Session timeout and poll interval.
         poll_interval_ms: The latter, if it is another.
+        request_timeout_ms: As the client is told.
         members: 2 if another process of the same client is in the group, `context.other`.
     """
 
@@ -60,6 +62,7 @@ def scenario(
             retry_backoff_ms=retry_backoff_ms,
             timeout_ms=timeout_ms,
             poll_interval_ms=poll_interval_ms,
+            request_timeout_ms=request_timeout_ms,
             members=members,
             doc=story.__doc__ or "",
         )

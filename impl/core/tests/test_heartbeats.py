@@ -193,6 +193,26 @@ def test_P1_after_expiry_with_nothing_owned_the_member_waits_for_a_poll() -> Non
     assert scene.apis() == ["LeaveGroup", "JoinGroup"]
 
 
+def test_P1_the_poll_interval_counts_from_the_answer_to_join_group_on_while_sync_group_is_unanswered() -> None:
+    scene = Scene(max_poll_interval_ms=5_000).completing()
+    scene.pass_ms(4_999)
+    assert scene.is_waiting("SyncGroup")
+    assert scene.sent(LeaveGroupRequest) == []
+    scene.pass_ms(1)
+    assert [leave.member_id for leave in scene.sent(LeaveGroupRequest)] == [MEMBER]
+
+
+def test_P1_the_poll_interval_counts_while_positions_are_read() -> None:
+    scene = Scene(max_poll_interval_ms=5_000).completing()
+    scene.sync_accepted(*partitions(0))
+    scene.assigned()
+    scene.pass_ms(4_999)
+    assert scene.is_waiting("OffsetFetch")
+    assert scene.sent(LeaveGroupRequest) == []
+    scene.pass_ms(1)
+    assert [leave.member_id for leave in scene.sent(LeaveGroupRequest)] == [MEMBER]
+
+
 def test_P1_expiry_in_the_first_join_does_not_exist() -> None:
     scene = Scene(max_poll_interval_ms=1_000).preparing()
     scene.pass_ms(5_000)
