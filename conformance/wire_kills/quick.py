@@ -21,7 +21,7 @@ JOBS: Final = 6
 """As `groupspec conform` runs them on two cores, and so do people on small machines."""
 PROCESS_S: Final = 0.37
 """What the process of one run costs, and the kit beside it: 0.74 s of one of two cores (the reference, measured)."""
-BUDGET_S: Final = 38.0
+BUDGET_S: Final = 39.5
 """Of the reference, whose runs take no longer than their stories. Others wait for what does not come, and repeat what
 they break. 60 at most."""
 WANTED: Final = 0.9
