@@ -5,12 +5,13 @@ Of a cooperative member what is left out asks for the callbacks that only an eag
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
 from groupspec.conformance.wire.scenarios.registry import SCENARIOS
 
-COOPERATIVE: Final = {
+COOPERATIVE: Final[Mapping[str, tuple[str, ...]]] = {
     "callback-raises": ("lost",),
     "commit-refused": ("illegal-generation",),
     "coordinator-silent": ("silent",),
@@ -23,7 +24,10 @@ COOPERATIVE: Final = {
     "unsubscribe-on-the-way": ("rejoining",),
 }
 """Scenarios of an eager member, and of each the variants."""
-EAGER: Final = {"closed-at-once": ("announced",), "stuck-on-the-way": ("syncing", "reading-positions")}
+EAGER: Final[Mapping[str, tuple[str, ...]]] = {
+    "closed-at-once": ("announced",),
+    "stuck-on-the-way": ("syncing", "reading-positions"),
+}
 """Of a cooperative one, which may join by itself: then nothing is due any more when it is closed. And what clients that
 offer no cooperative groups are not judged by elsewhere."""
 OWNS_NOTHING: Final = {"stuck-on-the-way/syncing": "P3"}
