@@ -103,7 +103,9 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
 
     A client that has no callback for lost partitions says revoked (so does Java's onPartitionsLost unless it is
     overridden); one whose callbacks run inside poll() says it in that poll, another one maybe before. A poll that
-    raises has told of the expiry (librdkafka: ERR__MAX_POLL_EXCEEDED), and the next one says lost.
+    raises has told of the expiry (librdkafka: ERR__MAX_POLL_EXCEEDED), and the next one says lost. A LeaveGroup that
+    waited for its connection may be written by the poll itself, which then says lost: Java's heartbeat thread, which
+    has left, drives the network no more.
     """
     offers_lost = "lost_callback" in history.settings.features
     lost = ("partitions_lost",) if offers_lost else ("partitions_lost", "partitions_revoked")
@@ -114,7 +116,8 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
         says_so = (c for c in history.callbacks if c.name in lost and c.started_us <= left_us)
         if poll is None or not owned or any(left_us <= (c.ended_us or history.ends_us) for c in says_so):
             continue  # or a poll found that the interval was over, and leaves: its callback is called already
-        from_us, until_us = poll.started_us if in_poll else left_us, poll.ended_us or history.ends_us
+        inside = next((p for p in history.polls if p.started_us <= left_us <= (p.ended_us or history.ends_us)), poll)
+        from_us, until_us = inside.started_us if in_poll else left_us, poll.ended_us or history.ends_us
         first = next((c for c in history.callbacks if c.started_us >= left_us and c.partitions), None)
         rejoin = history.first("JoinGroup", left_us)
         if first is None or first.name not in lost:

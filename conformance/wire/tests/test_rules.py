@@ -523,6 +523,9 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
       for rule in ("S3", "O1")),
     ("P1", "who has left in the middle of a poll (P2) does not leave again", stories.expiry,
      both(drop("LeaveGroup"), drop("Heartbeat", 1_400, 3_500), lambda s: s.leave(1_400))),
+    # AbstractCoordinator.maybeLeaveGroup sends at once, if there is a connection
+    ("P3", "the next poll makes the connection that the LeaveGroup waits for", stories.expiry,
+     both(drop("LeaveGroup"), lambda s: s.leave(3_500.5))),
     # librdkafka heartbeats with the id that JoinGroup was given, and the generation before: that is a refusal anew
     ("J9", "the id that was given was refused, too", stories_of_latecomers.named_too_late,
      stories_of_latecomers.refused_anew),
