@@ -1,7 +1,7 @@
 """What crosses a recording proxy, written down: frames in, entries of the kit's log out.
 
-What the kit has no word for, such as Produce, is only noted. Of Fetch's answers the records are not kept: they are
-somebody's data, and no rule reads them.
+What the kit has no word for, such as Produce, is only noted. Of the records in Fetch's answers only the offsets are
+kept: what they say is somebody's data, and no rule reads it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,20 @@ from msgspec import structs
 
 from groupspec.conformance.wire.log import Entry, now_us
 from groupspec.conformance.wire.pairing import Waiting
-from groupspec.impl.core.messages import FetchResponse, MetadataResponse
+from groupspec.impl.core.messages import FetchedPartition, FetchResponse, MetadataResponse, TopicPartition
 from groupspec.impl.network.addresses import Address, told_otherwise
 from groupspec.impl.network.answers import error_of
 from groupspec.impl.network.codec import Answer, decode_request, decode_response, read_header, throttle_time_ms
 from groupspec.impl.network.errors import CodecError, MalformedMessage, UnencodableMessage, UnservedRequest
+from groupspec.impl.network.records import Gaps, NewRecord, decode_records, encode_records
 from groupspec.impl.network.topic_ids import TopicIds
 from groupspec.impl.network.versions import API_VERSIONS
 
 NOBODYS: Final = "an answer that nobody waits for"
+OFFSET_BYTES: Final = 8
+"""With them the first batch's offset begins."""
+MOST_OFFSETS: Final = 2**31 - 1
+"""The last one's place in its batch is an INT32."""
 
 
 @dataclass(eq=False)
@@ -117,9 +122,26 @@ class Notes:
 
 
 def _kept(answer: Answer) -> Answer:
-    """Without the records."""
+    """Without what the records say."""
     if not isinstance(answer, FetchResponse):
         return answer
-    return structs.replace(
-        answer, partitions={where: structs.replace(each, record_bytes=b"") for where, each in answer.partitions.items()}
-    )
+    kept = {
+        where: structs.replace(each, record_bytes=_offsets_of(where, each), aborted_transactions=())
+        for where, each in answer.partitions.items()
+    }
+    return structs.replace(answer, partitions=kept)
+
+
+def _offsets_of(partition: TopicPartition, told: FetchedPartition) -> bytes:
+    """A batch that has the same offsets, and records that say nothing; none where the broker's cannot be read.
+
+    Which offsets have no record is what rules O4 and O5 need of a log that was compacted, or has transactions.
+    """
+    if len(told.record_bytes) < OFFSET_BYTES:
+        return b""
+    first = int.from_bytes(told.record_bytes[:OFFSET_BYTES], "big", signed=True)
+    read = decode_records(partition, told.record_bytes, first, told.aborted_transactions, check_crcs=False)
+    deltas, span = tuple(record.offset - first for record in read.records), read.next_offset - first
+    if not 0 < span <= MOST_OFFSETS or any(not 0 <= delta < span for delta in deltas):
+        return b""
+    return encode_records([NewRecord(None)] * len(deltas), first, gaps=Gaps(deltas, span))

@@ -9,6 +9,7 @@ import pytest
 
 from groupspec.conformance.wire.live import tap as taps
 from groupspec.conformance.wire.live.asking import first_that_answers
+from groupspec.conformance.wire.live.notes import Line, Notes
 from groupspec.conformance.wire.live.tap import CUT_OFF, Tap, told
 from groupspec.conformance.wire.live.tests.cluster import PARTITIONS, RECORDS, TOPIC, addresses, cluster
 from groupspec.conformance.wire.log import Entry, Log, is_request
@@ -16,15 +17,19 @@ from groupspec.conformance.wire.message_json import to_json
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.messages import (
+    FetchedPartition,
+    FetchRequest,
     FetchResponse,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     MetadataRequest,
     MetadataResponse,
     Request,
+    TopicPartition,
 )
-from groupspec.impl.network.codec import api_of, decode_response, encode_request
+from groupspec.impl.network.codec import api_of, decode_response, encode_request, encode_response
 from groupspec.impl.network.frames import FrameReader, framed
+from groupspec.impl.network.records import COMMIT_MARK, Gaps, NewRecord, decode_records, encode_records
 from groupspec.impl.network.versions import CLIENT_VERSIONS
 
 pytestmark = pytest.mark.realtime
@@ -62,16 +67,43 @@ def test_a_consumer_stays_behind_it_and_reads_what_there_is(broker: ScriptedBrok
     assert [entry.api for entry in on_tap].count("Fetch") == [event.api for event in at_broker].count("Fetch")
     fetches = answers(log, "Fetch")
     assert {entry.node for entry in fetches} == {1, 2}, "a node is spoken to past the tap"
-    assert not any(
-        part.record_bytes
+    kept = [
+        record
         for entry in fetches
         if isinstance(entry.message, FetchResponse)
-        for part in entry.message.partitions.values()
-    ), "somebody's records are kept"
+        for where, part in entry.message.partitions.items()
+        for record in decode_records(where, part.record_bytes).records
+    ]
+    assert {record.offset for record in kept} == set(range(RECORDS))
+    assert not any(record.key or record.value for record in kept), "somebody's records are kept"
     [found] = {entry.message for entry in answers(log, "FindCoordinator")}
     assert isinstance(found, FindCoordinatorResponse)
     assert f"{found.host}:{found.port}" not in broker.bootstrap.split(",")
     assert all(to_json(entry.message) for entry in on_tap if entry.api != "ApiVersions")
+
+
+ASKED = FetchRequest({TopicPartition(TOPIC, 0): 0}, max_wait_ms=100, min_bytes=1, max_bytes=9, max_partition_bytes=9)
+GAPPED = encode_records([NewRecord(b"whose", b"it is")] * 2, 5, gaps=Gaps((0, 3), 7))
+MARK = encode_records([COMMIT_MARK], 12, gaps=Gaps((0,), 1, control=True))
+
+
+@pytest.mark.parametrize(
+    ("record_bytes", "offsets", "behind"),
+    [(GAPPED + MARK, [5, 8], 13), (MARK, [], 13), (b"", [], 0), (bytes(80), [], 0), (GAPPED[:30], [], 0)],
+    ids=["gaps", "a mark alone", "none", "damaged", "cut off"],
+)
+def test_which_offsets_have_a_record_is_kept_and_what_records_say_is_not(
+    record_bytes: bytes, offsets: list[int], behind: int
+) -> None:
+    where, log = TopicPartition(TOPIC, 0), Log()
+    notes, line = Notes(log.append, print, lambda address: address), Line(1, ("127.0.0.1", 9092))
+    notes.request(line, encode_request(ASKED, 4, 1, "a"))
+    notes.answer(line, encode_response(FetchResponse({where: FetchedPartition(record_bytes, 13)}), 4, 1))
+    [entry] = answers(log, "Fetch")
+    assert isinstance(entry.message, FetchResponse)
+    kept = decode_records(where, entry.message.partitions[where].record_bytes)
+    assert ([record.offset for record in kept.records], kept.next_offset) == (offsets, behind)
+    assert not any(record.key or record.value for record in kept.records)
 
 
 def test_each_node_has_a_proxy_of_its_own(broker: ScriptedBroker) -> None:
