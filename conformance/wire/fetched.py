@@ -64,14 +64,12 @@ def asked_for(exchanges: Iterable[tuple[Entry, Entry | None]]) -> Iterator[Mappi
         known |= request.message.offsets
 
 
-def fetched(answered: Iterable[tuple[Entry, Entry]]) -> Mapping[str, Fetched]:
-    """What Fetches were answered with, by partition; of each the request and the answer."""
+def fetched(fetches: Iterable[tuple[Mapping[TopicPartition, int], FetchResponse]]) -> Mapping[str, Fetched]:
+    """What Fetches were answered with, by partition; of each the offsets that it asked for, and the answer."""
     found: dict[str, list[tuple[int, int, list[int]]]] = {}
-    for request, answer in answered:
-        if not isinstance(request.message, FetchRequest) or not isinstance(answer.message, FetchResponse):
-            continue
-        for where, told in answer.message.partitions.items():
-            first = request.message.offsets.get(where)
+    for asked, answer in fetches:
+        for where, told in answer.partitions.items():
+            first = asked.get(where)
             if first is not None and told.record_bytes:
                 read = decode_records(where, told.record_bytes, first, told.aborted_transactions, check_crcs=False)
                 offsets = [record.offset for record in read.records]

@@ -42,6 +42,7 @@ from groupspec.conformance.wire.verdicts import Timing
 from groupspec.impl.broker.controls import REFUSES
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.impl.core.messages import (
+    FetchResponse,
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -398,7 +399,8 @@ class History:
 
     @cached_property
     def _fetched(self) -> Mapping[str, Fetched]:
-        return fetched((each.request, each.answer) for each in self.of("Fetch") if each.answer is not None)
+        answered = ((offsets, each.answered(FetchResponse)) for each, offsets in self.fetches)
+        return fetched((offsets, answer) for offsets, answer in answered if answer is not None)
 
     def next_record(self, partition: str, offset: int) -> int:
         """The first offset from there on that has a record, as far as Fetches were told; see `fetched`."""

@@ -76,15 +76,20 @@ def limited() -> WireRun:
     return story
 
 
-def has_gaps() -> WireRun:
-    """What is fetched of orders-0 has records at 7, 9 and 10, and the batch behind it one at 13; all are returned."""
+def has_gaps(named: bool = True) -> WireRun:
+    """What is fetched of orders-0 has records at 7, 9 and 10, and the batch behind it one at 13; all are returned.
+
+    `named`: by the Fetch that brings them; if not, by one before, which found the log at its end.
+    """
     story = WireRun()
     first_round(story)
     story.heartbeats(110, 990, 1)
+    if not named:
+        story.fetch(208, {BOTH[0]: 6})
     gaps = Gaps((1, 3, 4), 7)
     batches = encode_records([NewRecord(b"kept")] * 3, 6, gaps=gaps) + encode_records([NewRecord(b"")], 13)
     answer = FetchResponse({BOTH[0]: FetchedPartition(batches, 14)})
-    story.exchange(210, "Fetch", FetchRequest({BOTH[0]: 6}, 100, 1, 1000, 1000), answer)
+    story.exchange(210, "Fetch", FetchRequest({BOTH[0]: 6} if named else {}, 100, 1, 1000, 1000), answer)
     story.records(220, BOTH[0], 7, 10)
     story.fetch(230, {BOTH[0]: 14})
     story.records(240, BOTH[0], 13, 13)

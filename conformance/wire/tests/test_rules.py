@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from msgspec import structs
@@ -353,12 +354,16 @@ def read_in_the_next_round(story: WireRun, offset: int) -> None:
     story.fetch(1_015, dict.fromkeys(BOTH, offset))
 
 
+asked_for_before = partial(stories_of_applications.has_gaps, named=False)
 ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_reactions.ALLOWED,
     *stories_of_positions.ALLOWED,
     # AbstractCoordinator.HeartbeatResponseHandler: generationUnchanged() is false, and nothing is reset (KAFKA-9823)
     ("C2", "a commit after a heartbeat of the generation before was refused", stories.eager_rebalance,
      both(lambda s: s.heartbeat(952, 1, "ILLEGAL_GENERATION"), lambda s: s.commit(1_500, 2, {BOTH[0]: 6}))),
+    # FetchSession.CachedPartition.maybeUpdateRequestParams: what is not named goes on as it was named last
+    *((rule, "what has gaps was asked for by a Fetch before the one that brings it", asked_for_before, lambda _: None)
+      for rule in ("O4", "O5", "M4", "L5")),
     # FetchCollector.fetchRecords takes what has come for the position, whichever assignment it was asked for in
     ("O1", "a Fetch that was still out brings what is due", stories.eager_rebalance,
      both(drop("Fetch", 600), lambda s: s.records(980, BOTH[0], 6, 7), lambda s: s.records(980, BOTH[1], 6, 7),
