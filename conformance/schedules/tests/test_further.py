@@ -149,11 +149,13 @@ def test_calls_come_while_requests_are_under_way_and_not_seldom(design: Design) 
     """Counted in the runs, not in the draws: whether it comes to that is decided there."""
     schedules, found = 1_000, Counter[str]()
 
-    def counted(call: Callable[..., None], self: Application, consumer: object, name: str, *given: object) -> None:
+    def counted(
+        call: Callable[..., None], self: Application, consumer: object, name: str, *given: object, **named: object
+    ) -> None:
         for what, (api, calls) in FREQUENT.items():
             if name.startswith(calls) and self._requests.is_under_way(api):
                 found[what] += 1
-        call(self, consumer, name, *given)
+        call(self, consumer, name, *given, **named)
 
     with Seam() as seam:
         seam.replace(Application._call, counted)
