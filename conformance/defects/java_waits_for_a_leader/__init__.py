@@ -1,1 +1,1 @@
-"""Kafka's Java client reads on at its old offset in a topic that was made anew under its name."""
+"""Kafka's Java client waits for ever for a leader of the epoch that was committed."""
