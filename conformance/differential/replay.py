@@ -187,7 +187,8 @@ class Chance:
         self._instances: dict[str, str | None] = {}
         for sent in history.sent:
             answer = history.answers.get(sent.handle)
-            if isinstance(sent.request, messages.JoinGroupRequest) and isinstance(answer, messages.JoinGroupResponse):
+            joined = isinstance(answer, messages.JoinGroupResponse) and answer.error is ErrorCode.NONE
+            if joined and isinstance(sent.request, messages.JoinGroupRequest):
                 self._instances[answer.member_id] = sent.request.group_instance_id
         for handle, answer in history.answers.items():
             if isinstance(answer, messages.JoinGroupResponse) and answer.error is ErrorCode.NONE:
@@ -202,7 +203,8 @@ class Chance:
         """What the broker chose.
 
         A leader that was chosen before the generation began may be none by then. It may be the same static member under
-        an earlier id, or somebody who was removed, and whom no process of the same static member has followed.
+        an earlier id, or else somebody who was removed: sooner one whom no process of the same static member has
+        followed, since that would lead in its place, unless it joined as a new member.
         """
         if what == "protocol":
             if self._order is not None:
@@ -216,5 +218,6 @@ class Chance:
         earlier = [each for each in possible if instance is not None and self._instances.get(each) == instance]
         members = self._members.get((self.moves, generation), set(possible))
         theirs = {self._instances.get(each) for each in members} - {None}
-        gone = [each for each in possible if each not in members and self._instances.get(each) not in theirs]
-        return (earlier or gone or sorted(possible))[0]
+        removed = [each for each in possible if each not in members]
+        gone = [each for each in removed if self._instances.get(each) not in theirs]
+        return (earlier or gone or removed or sorted(possible))[0]
