@@ -30,6 +30,7 @@ LEFT_OUT = (
     "conformance/explain/lab.py",
     "conformance/explain/model_words.py",
     "conformance/findings/*",
+    "conformance/frozen/*",
     "conformance/general_checks.py",
     "conformance/fuzzing/*",
     "conformance/generate.py",

@@ -187,8 +187,9 @@ class Chance:
         self._instances: dict[str, str | None] = {}
         for sent in history.sent:
             answer = history.answers.get(sent.handle)
-            joined = isinstance(answer, messages.JoinGroupResponse) and answer.error is ErrorCode.NONE
-            if joined and isinstance(sent.request, messages.JoinGroupRequest):
+            if not isinstance(sent.request, messages.JoinGroupRequest):
+                continue
+            if isinstance(answer, messages.JoinGroupResponse) and answer.error is ErrorCode.NONE:
                 self._instances[answer.member_id] = sent.request.group_instance_id
         for handle, answer in history.answers.items():
             if isinstance(answer, messages.JoinGroupResponse) and answer.error is ErrorCode.NONE:

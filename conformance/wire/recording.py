@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.history.message_json import CLASSES, from_json, to_json
 from groupspec.conformance.outside import contents, decoded
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
@@ -24,7 +25,6 @@ from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_case
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.message_json import CLASSES, from_json, to_json
 from groupspec.conformance.wire.scenarios import FULL, case_of, scenarios
 from groupspec.spec.rules import RULES
 

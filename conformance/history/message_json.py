@@ -47,10 +47,11 @@ def from_json(value: object) -> object:
 
 
 def _fields(value: Any) -> dict[str, object]:
-    return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+    return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """A field's value as JSON-ready values."""
     if isinstance(value, IntEnum):
         return value.name
     if isinstance(value, messages.TopicPartition):
@@ -58,9 +59,9 @@ def _plain(value: object) -> object:
     if isinstance(value, bytes):
         return b64encode(value).decode()
     if isinstance(value, Mapping):
-        return [[_plain(key), _plain(each)] for key, each in value.items()]
+        return [[plain(key), plain(each)] for key, each in value.items()]
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return _fields(value) if isinstance(value, Struct) else value
 
 
