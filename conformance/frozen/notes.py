@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import groupby
 from typing import Any, Final
+
+from msgspec import structs
 
 from groupspec.conformance.history.event import Event, Kind, json_value, message
 from groupspec.conformance.mutation.mutant import Seam
@@ -13,13 +16,16 @@ from groupspec.impl.choice_calls import ChoiceCalls
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.events import ResponseReceived, SendRequest
+from groupspec.impl.core.messages import FetchResponse, TopicPartition
+from groupspec.impl.network.records import Gaps, NewRecord, encode_records
 from groupspec.impl.partition_calls import PartitionCalls
+from groupspec.impl.records import RecordDecoder
 from groupspec.impl.trace import TraceEvent
 
 API: Final = (
     *(ChoiceCalls.subscribe, ChoiceCalls.assign, ChoiceCalls.unsubscribe, ChoiceCalls.subscription),
     *(ChoiceCalls.assignment, Consumer.poll, Consumer.wakeup, Consumer.commit, Consumer.commit_async),
-    *(Consumer.committed, Consumer.group_metadata, Consumer.enforce_rebalance, Consumer.close),
+    *(Consumer.committed, Consumer.group_metadata, Consumer.enforce_rebalance, Consumer.close, Consumer.__exit__),
     *(PartitionCalls.position, PartitionCalls.seek, PartitionCalls.seek_to_beginning, PartitionCalls.seek_to_end),
     *(PartitionCalls.pause, PartitionCalls.resume, PartitionCalls.paused, PartitionCalls.highwater),
     *(PartitionCalls.current_lag, PartitionCalls.beginning_offsets, PartitionCalls.end_offsets),
@@ -29,15 +35,24 @@ API: Final = (
 
 
 class Notes:
-    """The events of one run. `now_us`: its clock, read without a yield point."""
+    """The events of one run.
 
-    def __init__(self, now_us: Callable[[], int]) -> None:
+    Args:
+        now_us: Its clock, read without a yield point.
+        decoder: Reads the world's records, which are no batches of Kafka's.
+        looks: Called before each event: whether something is to be noted that nobody says.
+    """
+
+    def __init__(
+        self, now_us: Callable[[], int], decoder: RecordDecoder, looks: Callable[[], None] = lambda: None
+    ) -> None:
         self.events: list[Event] = []
-        self._now_us = now_us
+        self._now_us, self._decoder, self._looks = now_us, decoder, looks
         self._told: dict[tuple[str, int], dict[str, Any] | None] = {}  # the answer as its broker wrote it
 
     def add(self, kind: Kind, member: str = "", **said: Any) -> None:
         """It happens now."""
+        self._looks()
         self.events.append(Event(self._now_us(), kind, member, **said))
 
     def request(self, member: str, sent: SendRequest, **said: Any) -> None:
@@ -47,14 +62,24 @@ class Notes:
 
     def answered(self, member: str, number: int, response: object, **said: Any) -> None:
         """Its broker has written the answer."""
-        told = self._told[member, number] = message(response)
+        told = self._told[member, number] = message(self._with_batches(response))
         self.add("answered", member, number=number, message=told, **said)
 
     def reached(self, kind: Kind, member: str, received: ResponseReceived, **said: Any) -> None:
         """The answer has reached the member's process, or is taken: with its content only if that is another one."""
-        told = message(received.response)
+        told = message(self._with_batches(received.response))
         said["message"] = None if told == self._told.get((member, received.request_id)) else told
         self.add(kind, member, number=received.request_id, throttle_ms=received.throttle_time_ms, **said)
+
+    def _with_batches(self, response: object) -> object:
+        """With records as Kafka has them, that say nothing."""
+        if not isinstance(response, FetchResponse):
+            return response
+        parts = {
+            where: structs.replace(each, record_bytes=b"".join(batches(self._decoder, where, each.record_bytes)))
+            for where, each in response.partitions.items()
+        }
+        return structs.replace(response, partitions=parts)
 
     def told(self, member: str, event: TraceEvent, **said: Any) -> None:
         """A core has told something."""
@@ -79,6 +104,22 @@ class Notes:
         self.add("returned", member, name=name, value=json_value(result[0]) if result else None, **said)
 
 
+def batches(decoder: RecordDecoder, partition: TopicPartition, data: bytes) -> Iterator[bytes]:
+    """Batches that have a record, which says nothing, at the same offsets as these; one for each leader's."""
+    read = decoder.decode(partition, data, 0) if data else None
+    if read is None:
+        return
+    of_leaders = [(epoch, list(records)) for epoch, records in groupby(read.records, lambda one: one.leader_epoch)]
+    ends = [*(records[0].offset for _, records in of_leaders[1:]), read.next_offset]
+    for (epoch, records), end in zip(of_leaders, ends, strict=False):
+        first = records[0].offset
+        gaps = Gaps(tuple(one.offset - first for one in records), max(end, records[-1].offset + 1) - first)
+        empty = [NewRecord(None, timestamp_ms=max(0, one.timestamp_ms)) for one in records]
+        yield encode_records(empty, first, epoch, gaps)
+    if not of_leaders and read.next_offset > 0:
+        yield encode_records([], read.next_offset - 1, read.leader_epoch, Gaps((), 1))
+
+
 def settings_of(config: Config) -> dict[str, Any]:
     """A member's settings, by Kafka's names."""
     return {name: json_value(value) for name, value in asdict(config).items()}
@@ -93,7 +134,10 @@ def note_calls(seam: Seam, notes: Notes, whose: Callable[[Consumer], tuple[str, 
     def noted(original: Callable[..., object], self: Consumer, *arguments: object, **named: object) -> object:
         member, thread = whose(self)
         given = [*arguments, *([named] if named else [])]
-        with notes.call(member, original.__name__, given, thread=thread) as result:
+        name = original.__name__
+        if name == "__exit__":
+            name, given = "close", [{"block raises": bool(arguments and arguments[0])}]
+        with notes.call(member, name, given, thread=thread) as result:
             result.append(original(self, *arguments, **named))
         return result[0]
 

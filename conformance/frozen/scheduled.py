@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from groupspec.conformance.frozen.notes import Notes, note_calls, settings_of
 from groupspec.conformance.garbage import no_garbage_collection
-from groupspec.conformance.history.event import json_value
+from groupspec.conformance.history.event import TIMERS_RACE, TIMERS_WAIT, json_value
 from groupspec.conformance.history.life import VERSION, Header, Life
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.guards import stop_the_endless
@@ -17,12 +17,15 @@ from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.campaign import play, strategy
 from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.group import RacingGroup
+from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder
 from groupspec.conformance.schedules.network import RacingTransport
 from groupspec.conformance.schedules.reading import Reading
+from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.events import ResponseReceived, SendRequest
 from groupspec.impl.core.messages import Response
 from groupspec.impl.scheduling import ScheduledRuntime, run
+from groupspec.impl.testing import PLAIN_DECODER
 from groupspec.impl.threads.designs import Design
 
 MEMBER: Final = "member"
@@ -41,7 +44,7 @@ def life(seed: int, design: Design, mutant: str = "") -> Life:
             MUTANTS[mutant].change(seam)
             stop_the_endless(seam)
         stack.enter_context(no_garbage_collection())
-        noted = _Noted(stack.enter_context(Seam()))
+        noted = _Noted(stack.enter_context(Seam()), scenario)
         outcome = run(noted.playing(play(scenario, design)), strategy(seed))
     error = outcome.error
     judged = ("", "") if error is None else (type(error).__name__, str(error).partition("\n")[0])
@@ -52,10 +55,12 @@ def life(seed: int, design: Design, mutant: str = "") -> Life:
 class _Noted:
     """A run that is noted. A note is no yield point: the schedule is the same with and without."""
 
-    def __init__(self, seam: Seam) -> None:
+    def __init__(self, seam: Seam, scenario: Scenario) -> None:
         self._runtime: ScheduledRuntime | None = None
         self.settings: dict[str, Any] = {}
-        self.notes = Notes(self._now_us)
+        self._race = False
+        decoder = EpochDecoder() if scenario.elects_ms else HolesDecoder() if scenario.holes else PLAIN_DECODER
+        self.notes = Notes(self._now_us, decoder, self._looks)
         note_calls(seam, self.notes, lambda consumer: (MEMBER, self._thread()))
         seam.replace(Consumer.__init__, self._init)
         seam.replace(RacingTransport.send, self._send)
@@ -78,6 +83,13 @@ class _Noted:
 
     def _now_us(self) -> int:
         return 0 if self._runtime is None else 1_000 * self._runtime._now_ms
+
+    def _looks(self) -> None:
+        """Whether threads can be held up for any time now, as on a machine that is overloaded."""
+        race = self._runtime is not None and self._runtime.timers_race
+        if race != self._race:
+            self._race = race
+            self.notes.add("fault", name=TIMERS_RACE if race else TIMERS_WAIT)
 
     def _thread(self) -> str:
         return "" if self._runtime is None else self._runtime.current().name

@@ -19,7 +19,7 @@ from groupspec.conformance.simulation.campaign import SHORT_QUIET_MS, planned
 from groupspec.conformance.simulation.consumer_process import ConsumerProcess, LinkTransport
 from groupspec.conformance.simulation.core_process import CoreProcess
 from groupspec.conformance.simulation.ledger import Ledger
-from groupspec.conformance.simulation.logs import Logs
+from groupspec.conformance.simulation.logs import Logs, RangeDecoder
 from groupspec.conformance.simulation.loop import Loop
 from groupspec.conformance.simulation.network import Connection, Link, Peer
 from groupspec.conformance.simulation.plan import Fault, Plan
@@ -68,7 +68,7 @@ class _Noted:
 
     def __init__(self, seam: Seam) -> None:
         self._loop = Loop()
-        self.notes = Notes(lambda: 1_000 * self._loop.now_ms)
+        self.notes = Notes(lambda: 1_000 * self._loop.now_ms, RangeDecoder())
         self.settings: dict[str, dict[str, Any]] = {}
         self._connections: dict[Connection, int] = {}
         self._latest: Connection | None = None

@@ -41,6 +41,11 @@ Kind = Literal[
 KINDS: Final[tuple[Kind, ...]] = Kind.__args__  # type: ignore[attr-defined]
 
 
+TIMERS_RACE: Final = "timers race"
+TIMERS_WAIT: Final = "timers wait"
+"""Faults: from the one to the other threads may be held up for any time, as on a machine that is overloaded."""
+
+
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """One thing that happened.
 

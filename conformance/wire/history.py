@@ -19,7 +19,6 @@ from groupspec.conformance.wire.fetched import NOTHING, Fetched, asked_for, fetc
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.pairing import pairs
 from groupspec.conformance.wire.protocol import (
-    BEGINNING,
     AnyCommand,
     Assign,
     BrokenLine,
@@ -437,13 +436,13 @@ class History:
         return [(done, self.target(s)) for _, done, s in seeks if str(s) == partition and from_us <= done <= to_us]
 
     def target(self, seek: Seek) -> int:
-        """The offset that a seek is to; of one to the beginning what ListOffsets said last, or 0."""
-        if seek.offset != BEGINNING:
+        """The offset that a seek is to; of one to an end of the log what ListOffsets said last, or 0."""
+        if seek.offset >= 0:
             return seek.offset
         where, found = TopicPartition(seek.topic, seek.partition), 0
         for exchange in self.answers("ListOffsets", "NONE"):
             answer = exchange.answered(ListOffsetsResponse)
-            if answer is not None and exchange.asked(ListOffsetsRequest).timestamps.get(where) == BEGINNING:
+            if answer is not None and exchange.asked(ListOffsetsRequest).timestamps.get(where) == seek.offset:
                 found = answer.offsets[where].offset
         return found
 

@@ -7,19 +7,19 @@ says did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
 import msgspec
 
-from groupspec.conformance.history.event import Event
+from groupspec.conformance.history.event import TIMERS_RACE, TIMERS_WAIT, Event
 from groupspec.conformance.history.life import Life
 from groupspec.conformance.history.message_json import from_json
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.protocol import CallbackName, Partition
+from groupspec.conformance.wire.protocol import BEGINNING, CallbackName, Partition
 from groupspec.impl.core.config import RebalanceProtocol
 from groupspec.impl.core.events import COORDINATOR
 from groupspec.impl.core.messages import NoAnswer
@@ -46,8 +46,10 @@ def members(life: Life) -> list[str]:
 
 def history_of(life: Life, member: str) -> History:
     """What the rules may read of it."""
-    events = list(_one_after_the_other(event for event in life.events if event.member == member))
-    return History(list(_Reader(life, events).entries()), _settings(life, member, events))
+    events = list(_one_after_the_other(event for event in life.events if event.member in (member, "")))
+    stalls_us = list(_stalls_us(events))
+    events = [event for event in events if event.member]
+    return History(list(_Reader(life, events).entries()), _settings(life, member, events), stalls_us)
 
 
 def _one_after_the_other(events: Iterable[Event]) -> Iterator[Event]:
@@ -56,6 +58,40 @@ def _one_after_the_other(events: Iterable[Event]) -> Iterator[Event]:
     for event in events:
         at_us = max(at_us + 1, event.at_us)
         yield msgspec.structs.replace(event, at_us=at_us)
+
+
+_REFUSALS: Final = ("IllegalStateError", "ConsumerClosedError")
+"""Errors of a call that was not made: inside of a callback, or too late."""
+
+
+def _refused(events: Iterable[Event]) -> Iterator[int]:
+    """The beginning and the end of each call that was refused, by `id`."""
+    under_way: dict[str, list[Event]] = {}
+    for event in events:
+        calls = under_way.setdefault(event.thread, [])
+        if event.kind == "called":
+            calls.append(event)
+        elif event.kind in ("returned", "raised") and calls and calls[-1].name == event.name:
+            call = calls.pop()
+            if event.error in _REFUSALS:
+                yield from (id(call), id(event))
+
+
+_STALLS: Final = {TIMERS_RACE: TIMERS_WAIT, "stand_still": "go_on"}
+"""What holds a member up, and what ends that."""
+
+
+def _stalls_us(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
+    """From when to when the member was held up."""
+    begun_us = None
+    for event in events:
+        if event.name in _STALLS and event.kind == "fault":
+            begun_us = event.at_us
+        elif event.name in _STALLS.values() and event.kind == "fault" and begun_us is not None:
+            yield begun_us, event.at_us
+            begun_us = None
+    if begun_us is not None:
+        yield begun_us, events[-1].at_us
 
 
 def _settings(life: Life, member: str, events: list[Event]) -> Settings:
@@ -105,8 +141,9 @@ class _Reader:
 
     def entries(self) -> Iterator[Entry]:
         """What the log of the wire kit would have of it."""
+        refused = set(_refused(self._events))
         for event in self._events:
-            if (handler := self._on.get(event.kind)) is not None:
+            if id(event) not in refused and (handler := self._on.get(event.kind)) is not None:
                 yield from handler(event)
 
     # Wire -------------------------------------------------------------------------------------------------------------
@@ -195,6 +232,8 @@ class _Reader:
         yield _consumed(event, [_range(_partition(name), offsets) for name, offsets in found])
 
 
+END: Final = -1
+"""The offset of a seek to the end, as ListOffsets has it."""
 _RETURN: Final = ("subscribe", "unsubscribe", "assign", "commit", "seek", "pause", "resume")
 """Calls whose end is noted; those of a core are events, and done at once."""
 
@@ -210,11 +249,16 @@ def _commands(event: Event) -> Iterator[protocol.AnyCommand]:
             yield protocol.Unsubscribe()
         case "assign":
             yield protocol.Assign([_partition(name) for name in given[0]])
-        case "commit":
+        case "commit" | "commit_async" | "Commit":
             yield protocol.Commit()
+        case "wakeup":
+            yield protocol.Wakeup()
         case "seek":
             where, offset = _partition(given[0]), given[1]
             yield protocol.Seek(where.topic, where.partition, offset if isinstance(offset, int) else offset["offset"])
+        case "seek_to_beginning" | "seek_to_end":
+            end = BEGINNING if event.name == "seek_to_beginning" else END
+            yield from (protocol.Seek(each.topic, each.partition, end) for each in map(_partition, given))
         case "pause":
             yield protocol.Pause([_partition(name) for name in given[0]])
         case "resume":

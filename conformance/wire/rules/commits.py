@@ -62,8 +62,11 @@ def without_identity(commit: Exchange) -> bool:
 
 @checks("M1")
 def commits_carry_the_identity(history: History) -> Iterator[Finding]:
-    """Member id and generation of one and the same round, the latest one."""
-    for exchange, commit in commits(history):
+    """Member id and generation of one and the same round, the latest one.
+
+    Not of who reads partitions that the application has assigned itself: it is nobody's member (rule D8).
+    """
+    for exchange, commit in [] if history.assigned_by_hand else commits(history):
         known = [identity for identity in history.identities if identity.from_us <= exchange.sent_us]
         if not known:
             yield broken("OffsetCommit before the member had joined", exchange.sent_us)
@@ -161,7 +164,7 @@ def an_unanswered_commit_is_not_sent_again(history: History) -> Iterator[Finding
 
 def asked_for(history: History) -> bool:
     """Whether the application itself committed: what, and how often, is its affair then."""
-    return any(entry.kind == "offsets_committed" for entry in history.entries)
+    return bool(history.commands(Commit)) or bool(history.events(OffsetsCommitted))
 
 
 @checks("M7")
@@ -172,7 +175,7 @@ def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
     sendOffsetCommitRequest looks at no ownership), and has it refused in mid-round (generationIfStable). An id that the
     broker knows no more may be that of a partition which the member holds: its topic was made anew.
     """
-    for exchange, commit in [] if asked_for(history) else commits(history):
+    for exchange, commit in [] if asked_for(history) or history.assigned_by_hand else commits(history):
         known = names(each for each in commit.offsets if not is_unknown(each.topic))
         foreign = ", ".join(sorted(known - granted_at(history, exchange)))
         wrong = f"OffsetCommit of {foreign}, which the member does not hold"

@@ -298,13 +298,16 @@ def rejoined(history: History) -> Iterator[tuple[Exchange, Exchange]]:
 
 @checks("S2")
 def the_leader_names_everybody(history: History) -> Iterator[Finding]:
-    """The leader's SyncGroup has an entry for every member that JoinGroup named."""
+    """The leader's SyncGroup has an entry for every member that JoinGroup named.
+
+    Not where it was told that the members keep what they have (KIP-814: skip_assignment).
+    """
     for join in history.of("JoinGroup"):
         answer = join.answered(JoinGroupResponse)
         sync = history.first("SyncGroup", join.told_us)
         if answer is None or not answer.members or answer.leader != answer.member_id or sync is None:
             continue
-        if history.between(join.told_us, sync.sent_us, "JoinGroup"):
+        if answer.skip_assignment or history.between(join.told_us, sync.sent_us, "JoinGroup"):
             continue  # the round was given up, as by who has left meanwhile: the SyncGroup is a later one's
         members = {member.member_id for member in answer.members}
         missing = members - {member_id for member_id, _ in sync.asked(SyncGroupRequest).assignments}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History, PollCall
-from groupspec.conformance.wire.protocol import Configure, ErrorRaised, RecordsConsumed
+from groupspec.conformance.wire.protocol import Configure, ErrorRaised, RecordsConsumed, Unsubscribe
 from groupspec.conformance.wire.rules._checker import (
     Finding,
     broken,
@@ -30,8 +31,21 @@ LEAVES_WITHIN_MS: Final = 400
 
 
 def leaves_for_not_polling(history: History) -> list[Exchange]:
-    """LeaveGroups that the application did not ask for."""
-    return [leave for leave in history.of("LeaveGroup") if history.before_close(leave.sent_us)]
+    """LeaveGroups that the application did not ask for, by close() or by unsubscribe()."""
+    asked = [at_us for at_us, _ in history.commands(Unsubscribe)]
+    joined = [join.sent_us for join in history.of("JoinGroup")]
+    return [
+        leave
+        for leave in history.of("LeaveGroup")
+        if history.before_close(leave.sent_us)
+        and bisect_right(asked, leave.sent_us) == bisect_right(asked, _last(joined, leave.sent_us))
+    ]
+
+
+def _last(times_us: Sequence[int], before_us: int) -> int:
+    """The last of these before that time; 0 if there is none."""
+    place = bisect_right(times_us, before_us)
+    return times_us[place - 1] if place else 0
 
 
 @checks("P1", needs="poll_interval")

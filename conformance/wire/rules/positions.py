@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, names
 from groupspec.conformance.wire.protocol import Seek, joins_no_classic_group
@@ -18,7 +19,9 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 
-EARLIEST = -2
+EARLIEST, LATEST = -2, -1
+POLICIES: Final = {"earliest": EARLIEST, "latest": LATEST}
+"""By auto.offset.reset; with any other one the application chooses."""
 
 
 def first_fetches(history: History) -> Iterator[tuple[TopicPartition, int, Exchange, int]]:
@@ -129,35 +132,36 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
 
 @checks("O6")
 def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
-    """Without a committed offset: auto.offset.reset, here earliest, as ListOffsets says.
+    """Without a committed offset: auto.offset.reset, earliest or latest, as ListOffsets says.
 
     Who has fetched the partition before knows its beginning: each Fetch answer says it (librdkafka
     rd_kafka_offset_reset).
     """
-    for partition, offset, fetch, assigned_us in first_fetches(history):
+    policy = history.settings.auto_offset_reset
+    for partition, offset, fetch, assigned_us in first_fetches(history) if policy in POLICIES else ():
         if committed(history, partition, assigned_us, fetch.sent_us) != -1:
             continue
         if history.sought(str(partition), assigned_us, fetch.sent_us):
             continue
         done = (each.asked(FetchRequest).offsets for each in history.of("Fetch") if each.ended_before(assigned_us))
         since_us = 0 if any(partition in offsets for offsets in done) else assigned_us
-        listed = listed_offset(history, partition, since_us, fetch.sent_us)
+        listed = listed_offset(history, partition, since_us, fetch.sent_us, POLICIES[policy])
         what = f"{partition} has no committed offset"
         if listed is None:
-            yield broken(f"{what}, and was fetched without asking for the earliest", fetch.sent_us)
+            yield broken(f"{what}, and was fetched without asking for the {policy}", fetch.sent_us)
         else:
-            right = f"{what} and was fetched from the earliest, {listed}"
-            wrong = f"{partition} was fetched from {offset}, the earliest offset is {listed}"
+            right = f"{what} and was fetched from the {policy}, {listed}"
+            wrong = f"{partition} was fetched from {offset}, the {policy} offset is {listed}"
             yield held_if(offset == listed, right, wrong, fetch.sent_us)
 
 
-def listed_offset(history: History, partition: TopicPartition, from_us: int, to_us: int) -> int | None:
-    """What ListOffsets said about the beginning of a partition in between."""
+def listed_offset(history: History, partition: TopicPartition, from_us: int, to_us: int, end: int) -> int | None:
+    """What ListOffsets said in between about an end of a partition: EARLIEST or LATEST."""
     for exchange in history.of("ListOffsets"):
         answer = exchange.answered(ListOffsetsResponse)
         asked = exchange.asked(ListOffsetsRequest).timestamps.get(partition)
         in_between = from_us <= exchange.sent_us and exchange.told_us <= to_us
-        if answer is not None and exchange.error == "NONE" and asked == EARLIEST and in_between:
+        if answer is not None and exchange.error == "NONE" and asked == end and in_between:
             return answer.offsets[partition].offset
     return None
 

@@ -27,7 +27,13 @@ from groupspec.conformance.wire.tests import (
 )
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun, waited
 from groupspec.conformance.wire.verdicts import Verdict
-from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest, TopicPartition
+from groupspec.impl.core.messages import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    ListOffsetsRequest,
+    SyncGroupRequest,
+    TopicPartition,
+)
 
 GOOD = (
     stories.eager_rebalance,
@@ -167,6 +173,39 @@ def commit_behind_a_silent_coordinator(story: WireRun, join_ms: float) -> None:
     story.commit(2_810, 2, {BOTH[0]: 6})
     story.join(join_ms, 3, owned=BOTH[:1])
     story.sync(join_ms + 5, 3, BOTH[:1])
+
+
+def with_policy(policy: str) -> Spoil:
+    """Another auto.offset.reset."""
+
+    def spoil(story: WireRun) -> None:
+        story.settings = replace(story.settings, auto_offset_reset=policy)
+
+    return spoil
+
+
+def asks_for_the_end(story: WireRun) -> None:
+    """ListOffsets asks for the latest offset instead of the earliest."""
+    asked = [(place, e.message) for place, e in enumerate(story.entries) if isinstance(e.message, ListOffsetsRequest)]
+    for place, request in asked:
+        ends = dict.fromkeys(request.timestamps, -1)
+        story.entries[place] = replace(story.entries[place], message=structs.replace(request, timestamps=ends))
+
+
+def stands(story: WireRun) -> None:
+    """Each JoinGroup says so, and the SyncGroups have no shares."""
+    for place, entry in enumerate(story.entries):
+        if isinstance(entry.message, JoinGroupResponse):
+            story.entries[place] = replace(entry, message=structs.replace(entry.message, skip_assignment=True))
+        elif isinstance(entry.message, SyncGroupRequest):
+            story.entries[place] = replace(entry, message=structs.replace(entry.message, assignments=()))
+
+
+def rename_call(story: WireRun, call: str, other: str) -> None:
+    """It is another call that raised."""
+    for place, entry in enumerate(story.entries):
+        if isinstance(entry.event, protocol.ErrorRaised) and entry.event.call == call:
+            story.entries[place] = replace(entry, event=structs.replace(entry.event, call=other))
 
 
 SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
@@ -309,6 +348,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("O3", "records of what was revoked", stories.cooperative_rebalance, lambda s: s.records(1_200, BOTH[1], 6, 6)),
     ("O6", "the earliest offset is not asked for", stories.eager_rebalance, drop("ListOffsets")),
     ("O6", "another offset than the earliest", stories.eager_rebalance, lambda s: s.fetch(24, {BOTH[1]: 2})),
+    ("O6", "the earliest, where the policy is the latest", stories.eager_rebalance, with_policy("latest")),
     ("L1", "no LeaveGroup", stories.eager_rebalance, drop("LeaveGroup")),
     ("L1", "two LeaveGroups", stories.eager_rebalance, lambda s: s.leave(2_018)),
     ("L2", "close() never returns", stories.eager_rebalance,
@@ -536,6 +576,17 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
      stories_of_latecomers.refused_anew),
     # platformatic Consumer.performJoinGroup: who has left before the answer sends no SyncGroup, and joins as another
     ("S2", "who has left a round names the members of the next one", WireRun, stories_of_rounds.leaves_a_round),
+    # what the application asks for
+    ("P2", "unsubscribe() leaves, right after a poll", stories_of_leaders.unsubscribed, lambda s: s.poll(990, 5)),
+    *((rule, "who reads what was assigned by hand commits as nobody", stories_of_applications.assigned_by_hand,
+       lambda s: None) for rule in ("M1", "M7")),
+    ("O6", "with no policy the application chooses", stories.eager_rebalance,
+     both(drop("ListOffsets"), with_policy("none"))),
+    ("O6", "the latest, if that is the policy", stories.eager_rebalance, both(with_policy("latest"), asks_for_the_end)),
+    ("T4", "a wakeup ends position()", stories_of_latecomers.woken_in_a_commit,
+     lambda s: rename_call(s, "commit", "position")),
+    # KIP-814: a static leader that comes back divides nothing
+    ("S2", "the leader is told that what was divided stands", stories.eager_rebalance, stands),
     # class loading: the first connect is 400 ms after poll_started
     ("P4", "the first poll of a process", stories.eager_rebalance,
      both(lambda s: without(s, lambda e: e.kind.startswith("poll_")), lambda s: s.poll(0, 900))),
