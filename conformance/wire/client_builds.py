@@ -23,6 +23,7 @@ from typing import Final
 
 import msgspec
 
+from groupspec.conformance import tied
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.real_broker.jars import cache_folder, locked
 from groupspec.conformance.spark.java import java_home
@@ -196,21 +197,25 @@ class ClientBuild:
         return found
 
     def _run(self, command: Sequence[str], folder: Path) -> None:
+        pipe = subprocess.PIPE
         try:
-            run = subprocess.run(
+            run = tied.start(
                 command,
-                cwd=folder,
-                env={**os.environ, **self._environment()},
+                folder,
+                {**os.environ, **self._environment()},
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=BUILD_LIMIT_S,
-                check=False,
+                stdout=pipe,
+                stderr=pipe,
             )
+            try:
+                out, err = run.communicate(timeout=BUILD_LIMIT_S)
+            finally:
+                tied.end(run)  # a tool that is killed leaves what it has started, which goes on writing
+                run.wait()
         except (OSError, subprocess.TimeoutExpired) as problem:
             raise self._not_built(f"{command[0]}: {problem}") from problem
         if run.returncode != 0:
-            told = _what_went_wrong(run.stdout + run.stderr)
+            told = _what_went_wrong((out + err).decode(errors="replace"))
             raise self._not_built(f"{command[0]} ended with code {run.returncode}: {told}")
 
     def _environment(self) -> Mapping[str, str]:

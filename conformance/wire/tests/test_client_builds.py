@@ -12,18 +12,24 @@ import pytest
 
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
+from groupspec.conformance.wire import client_builds
 from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.case import PLAIN, Case
 from groupspec.conformance.wire.client_builds import BUILDS, REGISTRY, SOURCES, build_of
 from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.conformance.wire.tests.building import BUILT_FIRST
+from groupspec.conformance.wire.tests.processes import is_gone
 from groupspec.conformance.wire.verdicts import Verdict
 
 BUILDS_IT = "#!/bin/sh\necho built >> {log}\necho '#!/bin/sh' > harness\nchmod +x harness\n"
 WARNS_FIRST = "#!/bin/sh\n" + "echo npm warn EBADENGINE Unsupported\n" * 20 + "echo npm error code ENOTCACHED\nexit 1\n"
 FAILS = "#!/bin/sh\necho half > harness\necho 'dial tcp: lookup proxy.golang.org: no such host' >&2\nexit 1\n"
 MAKES_TARGET = "#!/bin/sh\nmkdir -p built/bin target/release\necho > built/bin/krafka\necho > target/release/deps\n"
+
+
+LASTS = "#!/bin/sh\n(while :; do :; done) &\necho $! > {pid}\nwait\n"
+"""As cargo: what it has started goes on when it is killed itself."""
 
 
 @pytest.fixture
@@ -74,6 +80,17 @@ def test_of_another_version_it_is_told_which_ones_its_harness_was_tried_with(
 def test_of_a_version_that_was_tried_no_other_is_told(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", "confluent-kafka@2.6.1"]) == EXIT_USAGE
     assert "tried with" not in capsys.readouterr().err
+
+
+def test_a_build_that_takes_too_long_ends_with_all_that_it_has_started(
+    empty: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(client_builds, "BUILD_LIMIT_S", 0.3)
+    pid = empty / "pid"
+    tool(empty, "cargo", LASTS.format(pid=pid))
+    assert main(["clients", "install", "krafka"]) == EXIT_USAGE
+    assert "timed out after 0.3 seconds" in capsys.readouterr().err
+    assert is_gone(int(pid.read_text(encoding="ascii")))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 
@@ -12,6 +11,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.log import Entry, Log, now_us
 from groupspec.conformance.wire.tests import fake_harnesses as fake
+from groupspec.conformance.wire.tests.processes import is_gone
 
 pytestmark = pytest.mark.realtime
 WITHIN_S = 20.0
@@ -26,20 +26,6 @@ def run_until_ended(command: Sequence[str]) -> tuple[str, Log]:
         assert log.ended is not None, "the harness went on"
     assert is_gone(pid)
     return log.ended, log
-
-
-def is_gone(pid: int) -> bool:
-    """Whether a process has ended, waiting a little for the system to clear it away."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        try:
-            os.kill(pid, 0)
-            state = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]  # noqa: SIM115, PTH123
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-    return False
 
 
 @pytest.mark.parametrize(
