@@ -7,6 +7,7 @@ deals with it (`taken`). A world writes down the moments that it sees.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, Final, Literal
@@ -96,6 +97,8 @@ def json_value(value: object) -> object:
         return str(value)
     if isinstance(value, list | tuple):
         return [json_value(each) for each in value]
+    if isinstance(value, re.Pattern):
+        return value.pattern
     if isinstance(value, BaseException):
         return f"{type(value).__name__}: {value}"
     if isinstance(value, Enum | msgspec.Struct | bytes):

@@ -244,7 +244,9 @@ def _commands(event: Event) -> Iterator[protocol.AnyCommand]:
     match event.name:
         case "subscribe" | "Subscribe":
             topics = given[0] if given and isinstance(given[0], list) else []
-            yield protocol.Subscribe([one for one in topics if isinstance(one, str)])
+            named = [each for each in (given[-1] if given and isinstance(given[-1], list) else []) if len(each) == 2]
+            pattern = next((value for name, value in named if name == "pattern" and value), "")
+            yield protocol.Subscribe([one for one in topics if isinstance(one, str)], pattern)
         case "unsubscribe" | "Unsubscribe":
             yield protocol.Unsubscribe()
         case "assign":

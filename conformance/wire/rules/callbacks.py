@@ -110,9 +110,9 @@ def callbacks_run_on_the_application_thread(history: History) -> Iterator[Findin
 
 @checks("C7", needs="listener")
 def closing_runs_the_callback_first(history: History) -> Iterator[Finding]:
-    """close(): everything owned is revoked before LeaveGroup."""
+    """close(): everything owned is revoked before LeaveGroup; of what was assigned by hand no callback tells."""
     asked_us = history.close_us
-    if asked_us is None or not history.owned_at(asked_us):
+    if asked_us is None or not history.owned_at(asked_us) or history.assigned_by_hand:
         return
     leave = history.first("LeaveGroup", asked_us)
     done = history.events(ShutdownComplete)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
@@ -206,12 +207,18 @@ def identity_after_a_join_in_vain(history: History) -> Iterator[Finding]:
 def what_no_longer_fits_is_dropped(history: History) -> Iterator[Finding]:
     """An assignment of topics that the application no longer subscribes to is not handed to it."""
     done = [at_us for at_us, event in history.events(CommandDone) if event.command == "subscribe"]
-    for (_, command), done_us in zip(history.commands(Subscribe)[1:], done[1:], strict=False):
-        assigned = [c for c in history.callbacks if c.name == "partitions_assigned" and c.started_us > done_us]
-        old = {p: c.started_us for c in assigned for p in c.partitions if p.rpartition("-")[0] not in command.topics}
+    wanted = [command for _, command in history.commands(Subscribe)]
+    for command, done_us, until_us in list(zip(wanted, done, [*done[1:], history.ends_us + 1], strict=False))[1:]:
+        assigned = [c for c in history.callbacks if c.name == "partitions_assigned"]
+        assigned = [c for c in assigned if done_us < c.started_us < until_us]
+        old = {p: c.started_us for c in assigned for p in c.partitions if not _covers(command, p.rpartition("-")[0])}
         right = "only partitions of the topics that are subscribed to were handed over"
         wrong = f"{', '.join(sorted(old))} assigned to an application that no longer subscribes to that topic"
         yield held_if(not old, right, wrong, min(old.values(), default=done_us))
+
+
+def _covers(wanted: Subscribe, topic: str) -> bool:
+    return bool(re.match(wanted.pattern, topic)) if wanted.pattern else topic in wanted.topics
 
 
 def asked_as_given(request: Exchange, join: Exchange) -> bool:

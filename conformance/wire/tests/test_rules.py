@@ -26,6 +26,7 @@ from groupspec.conformance.wire.tests import (
     stories_of_topics,
 )
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun, waited
+from groupspec.conformance.wire.tests.stories_of_applications import done
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.core.messages import (
     JoinGroupRequest,
@@ -199,6 +200,19 @@ def stands(story: WireRun) -> None:
             story.entries[place] = replace(entry, message=structs.replace(entry.message, skip_assignment=True))
         elif isinstance(entry.message, SyncGroupRequest):
             story.entries[place] = replace(entry, message=structs.replace(entry.message, assignments=()))
+
+
+def subscribes_by_pattern(story: WireRun) -> None:
+    """After the subscription by name, before the second assignment."""
+    done(story, 1, protocol.Subscribe(topics=["orders"]))
+    done(story, 600, protocol.Subscribe(topics=[], pattern="ord"))
+
+
+def subscribes_again(story: WireRun) -> None:
+    """To other topics, and back before the second assignment."""
+    done(story, 1, protocol.Subscribe(topics=["orders"]))
+    done(story, 580, protocol.Subscribe(topics=["payments"]))
+    done(story, 600, protocol.Subscribe(topics=["orders"]))
 
 
 def rename_call(story: WireRun, call: str, other: str) -> None:
@@ -579,7 +593,9 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     # what the application asks for
     ("P2", "unsubscribe() leaves, right after a poll", stories_of_leaders.unsubscribed, lambda s: s.poll(990, 5)),
     *((rule, "who reads what was assigned by hand commits as nobody", stories_of_applications.assigned_by_hand,
-       lambda s: None) for rule in ("M1", "M7")),
+       lambda s: None) for rule in ("M1", "M7", "C7")),
+    ("J1", "a subscription by a pattern that covers the topic", stories.eager_rebalance, subscribes_by_pattern),
+    ("J1", "what was subscribed to in between is over", stories.eager_rebalance, subscribes_again),
     ("O6", "with no policy the application chooses", stories.eager_rebalance,
      both(drop("ListOffsets"), with_policy("none"))),
     ("O6", "the latest, if that is the policy", stories.eager_rebalance, both(with_policy("latest"), asks_for_the_end)),
