@@ -61,20 +61,27 @@ def _one_after_the_other(events: Iterable[Event]) -> Iterator[Event]:
 
 
 _REFUSALS: Final = ("IllegalStateError", "ConsumerClosedError")
-"""Errors of a call that was not made: inside of a callback, or too late."""
 
 
 def _refused(events: Iterable[Event]) -> Iterator[int]:
-    """The beginning and the end of each call that was refused, by `id`."""
+    """What was not done, by `id`: the beginning and the end of calls that were refused; requests that did not go out.
+
+    A call is refused at once, inside of a callback or after close().
+    """
     under_way: dict[str, list[Event]] = {}
+    requests: dict[int, Event] = {}
     for event in events:
         calls = under_way.setdefault(event.thread, [])
         if event.kind == "called":
             calls.append(event)
         elif event.kind in ("returned", "raised") and calls and calls[-1].name == event.name:
             call = calls.pop()
-            if event.error in _REFUSALS:
+            if event.error in _REFUSALS and event.at_us - call.at_us < 1_000:
                 yield from (id(call), id(event))
+        elif event.kind == "request":
+            requests[event.number] = event
+        elif event.kind == "disconnected" and event.number in requests:
+            yield id(requests[event.number])
 
 
 _STALLS: Final = {TIMERS_RACE: TIMERS_WAIT, "stand_still": "go_on"}
