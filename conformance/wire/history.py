@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.fetched import NOTHING, Fetched, asked_for, fetched
@@ -41,6 +41,7 @@ from groupspec.conformance.wire.verdicts import Timing
 from groupspec.impl.broker.controls import REFUSES
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.impl.core.messages import (
+    ErrorCode,
     FetchResponse,
     HeartbeatRequest,
     JoinGroupRequest,
@@ -210,27 +211,27 @@ class History:
         return [Exchange(sent, end if end is not None and end.kind == "response" else None) for sent, end in ended]
 
     @cached_property
-    def _by_api(self) -> Mapping[str, list[Exchange]]:
-        found: dict[str, list[Exchange]] = {}
-        for exchange in self.exchanges:
-            found.setdefault(exchange.api, []).append(exchange)
-        return found
+    def _of_apis(self) -> dict[tuple[str, ...], list[Exchange]]:
+        return {}
 
     def of(self, *apis: str) -> list[Exchange]:
         """The exchanges of these APIs."""
-        if len(apis) == 1:
-            return self._by_api.get(apis[0], [])
-        return [exchange for exchange in self.exchanges if exchange.api in apis]
+        found = self._of_apis.get(apis)
+        if found is None:
+            found = self._of_apis[apis] = [exchange for exchange in self.exchanges if exchange.api in apis]
+        return found
 
     def first(self, api: str, after_us: int) -> Exchange | None:
         """The first request of this API at or after that time."""
         exchanges = self.of(api)
-        place = bisect_left(exchanges, after_us, key=lambda exchange: exchange.sent_us)
+        place = bisect_left(exchanges, after_us, key=_sent_us)
         return exchanges[place] if place < len(exchanges) else None
 
     def between(self, from_us: int, to_us: int, *apis: str) -> list[Exchange]:
         """The exchanges of these APIs whose requests came after the one time and before the other."""
-        return [exchange for exchange in self.of(*apis) if from_us < exchange.sent_us < to_us]
+        exchanges = self.of(*apis)
+        first = bisect_right(exchanges, from_us, key=_sent_us)
+        return exchanges[first : bisect_left(exchanges, to_us, key=_sent_us)]
 
     def answers(self, api: str, error: str) -> Iterator[Exchange]:
         """The exchanges that were answered with this error."""
@@ -250,14 +251,26 @@ class History:
     def is_stale(self, exchange: Exchange) -> bool:
         """Whether the answer is about an identity that the member has not any more: it says nothing to it (rule J9)."""
         message = exchange.request.message
-        known = [identity for identity in self.identities if identity.from_us <= exchange.told_us]
+        known = bisect_right(self.identities, exchange.told_us, key=lambda identity: identity.from_us)
         if not known or not isinstance(message, HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest):
             return False
-        return (message.member_id, message.generation) != (known[-1].member_id, known[-1].generation)
+        latest = self.identities[known - 1]
+        return (message.member_id, message.generation) != (latest.member_id, latest.generation)
+
+    @cached_property
+    def _of_kinds(self) -> Mapping[str, list[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.kind, []).append(entry)
+        return found
+
+    def of_kind(self, kind: str) -> list[Entry]:
+        """The entries of a kind."""
+        return self._of_kinds.get(kind, [])
 
     def connections_closed(self, from_us: int, to_us: int) -> bool:
         """Whether a connection was closed in between, by whichever side."""
-        return any(entry.kind == "disconnect" and from_us <= entry.at_us <= to_us for entry in self.entries)
+        return any(from_us <= entry.at_us <= to_us for entry in self.of_kind("disconnect"))
 
     def refuses_connections(self, node: int, at_us: int) -> bool:
         """Whether no connection to this node could be made then."""
@@ -266,11 +279,11 @@ class History:
     def refused_us(self, node: int) -> list[int]:
         """Since when no connection to this node could be made: each time."""
         told = REFUSES.format(node=node)
-        return [entry.at_us for entry in self.entries if entry.kind == "note" and entry.text == told]
+        return [entry.at_us for entry in self.of_kind("note") if entry.text == told]
 
     def left_unanswered(self, from_us: int, to_us: int) -> bool:
         """Whether the broker left a group request without an answer in between, as its script has it: it notes that."""
-        notes = (entry for entry in self.entries if entry.kind == "note" and from_us <= entry.at_us <= to_us)
+        notes = (entry for entry in self.of_kind("note") if from_us <= entry.at_us <= to_us)
         return any(entry.source == "wire" and entry.api in GROUP_APIS for entry in notes)
 
     def answered_before(self, exchange: Exchange) -> Exchange | None:
@@ -315,7 +328,7 @@ class History:
         later = self.between(lookup.sent_us if lookup else self.ends_us, self.ends_us + 1, *GROUP_APIS)
         if any(e.sent_us > told_us and e.request.connection == connection for e in later):
             return True
-        closed = (e.at_us for e in self.entries if e.kind == "disconnect" and e.connection == connection)
+        closed = (e.at_us for e in self.of_kind("disconnect") if e.connection == connection)
         given_up_us = min(
             lookup.sent_us if lookup is not None else self.ends_us,
             next((at_us for at_us in closed if at_us >= told_us), self.ends_us),
@@ -325,14 +338,21 @@ class History:
 
     def was_expelled(self) -> bool:
         """Whether the coordinator expelled the member, which was silent for too long, or did not join in time."""
-        notes = (entry.text for entry in self.entries if entry.kind == "note")
-        return any(NO_SIGN_OF_LIFE in text or DID_NOT_JOIN in text for text in notes)
+        return any(NO_SIGN_OF_LIFE in note.text or DID_NOT_JOIN in note.text for note in self.of_kind("note"))
 
     # Client -----------------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def _events(self) -> dict[type, list[tuple[int, Any]]]:
+        return {}
+
     def events(self, kind: type[Message]) -> list[tuple[int, Message]]:
         """The harness's events of one kind, with their times."""
-        return [(entry.at_us, entry.event) for entry in self.entries if isinstance(entry.event, kind)]
+        found = self._events.get(kind)
+        if found is None:
+            said = ((entry.at_us, entry.event) for entry in self.entries)
+            found = self._events[kind] = [(at_us, event) for at_us, event in said if isinstance(event, kind)]
+        return found
 
     @cached_property
     def close_us(self) -> int | None:
@@ -406,12 +426,22 @@ class History:
         return self._fetched.get(partition, NOTHING).next_record(offset)
 
     @cached_property
+    def out_of_range_us(self) -> Mapping[str, list[int]]:
+        """By partition: when a Fetch of it was answered OFFSET_OUT_OF_RANGE."""
+        found: dict[str, list[int]] = {}
+        for fetch in self.of("Fetch"):
+            answer = fetch.answered(FetchResponse)
+            for where, told in answer.partitions.items() if answer is not None else ():
+                if told.error is ErrorCode.OFFSET_OUT_OF_RANGE:
+                    found.setdefault(str(where), []).append(fetch.told_us)
+        return found
+
+    @cached_property
     def _commands(self) -> list[tuple[int, AnyCommand]]:
         found = []
-        for entry in self.entries:
-            if entry.kind == "command":
-                with suppress(BrokenLine):  # a command that another version of the protocol had
-                    found.append((entry.at_us, decode_command(entry.text.encode())))
+        for entry in self.of_kind("command"):
+            with suppress(BrokenLine):  # a command that another version of the protocol had
+                found.append((entry.at_us, decode_command(entry.text.encode())))
         return found
 
     def commands(self, kind: type[Message]) -> list[tuple[int, Message]]:
@@ -492,7 +522,7 @@ class History:
 
     def milestone(self, name: str) -> int | None:
         """When the scenario reached a point that it named; None when it did not."""
-        return next((e.at_us for e in self.entries if e.kind == "milestone" and e.text == name), None)
+        return next((entry.at_us for entry in self.of_kind("milestone") if entry.text == name), None)
 
     @property
     def ends_us(self) -> int:
@@ -589,6 +619,10 @@ class History:
             return whole and all(later - earlier <= RUNS_ON_US for earlier, later in pairwise(seen))
 
         return [wait for wait in self.waits_us if not ran(wait[0], wait[1])]
+
+
+def _sent_us(exchange: Exchange) -> int:
+    return exchange.request.at_us
 
 
 Span = TypeVar("Span", tuple[int, int], tuple[int, int, int])

@@ -9,7 +9,7 @@ from groupspec.conformance.wire.protocol import BEGINNING, Pause, Resume, Seek
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, sent_knowing
 from groupspec.conformance.wire.rules.positions import EARLIEST, began_at, first_fetches
 from groupspec.conformance.wire.rules.topic_identity import was_recreated
-from groupspec.impl.core.messages import FetchRequest, FetchResponse, ListOffsetsRequest, OffsetForLeaderEpochRequest
+from groupspec.impl.core.messages import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
 
 
 def successions(history: History) -> Iterator[tuple[int, Returned]]:
@@ -42,13 +42,7 @@ def moved(history: History, partition: str, from_us: int, to_us: int) -> bool:
 
 def out_of_range(history: History, partition: str, from_us: int, to_us: int) -> bool:
     """Whether a Fetch of the partition was answered OFFSET_OUT_OF_RANGE in between."""
-    for fetch in history.of("Fetch"):
-        answer = fetch.answered(FetchResponse)
-        if answer is not None and from_us <= fetch.told_us <= to_us:
-            told = {str(where): each.error.name for where, each in answer.partitions.items()}
-            if told.get(partition) == "OFFSET_OUT_OF_RANGE":
-                return True
-    return False
+    return any(from_us <= at_us <= to_us for at_us in history.out_of_range_us.get(partition, ()))
 
 
 @checks("O1")
