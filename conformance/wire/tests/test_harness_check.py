@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -321,13 +322,22 @@ def test_every_command_is_tried_by_some_story() -> None:
     assert [name_of(command) for command in COMMANDS if f"{command.__name__}" not in source] == []
 
 
+NO_HARNESS_CAN_HELP: Mapping[str, Mapping[str, str]] = {
+    # Consumer.maintain_group: a member of a group looks metadata up for an error alone; the docket has it as rule J8.
+    "krafka": {"settings": "metadata.max.age.ms is 300, and Metadata was asked for 0 times"},
+}
+"""What a client does not do itself, whatever its harness passes on: of each check how its one finding begins."""
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [*(each for each in IN_PYTHON if each != "reference"), *BUILT_FIRST])
 def test_every_built_in_harness_passes(name: str) -> None:
     if name in BUILDS:
         BUILDS[name].install()
     checked = check_harness(find_client(name))
-    assert wrong(checked) == {}
+    expected = NO_HARNESS_CAN_HELP.get(name, {})
+    found = {of: [said[: len(expected.get(of, said))] for said in each] for of, each in wrong(checked).items()}
+    assert found == {of: [begins] for of, begins in expected.items()}
     assert checked.name == name.partition("@")[0]
 
 
