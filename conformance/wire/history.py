@@ -7,10 +7,10 @@ a stretch of time the client is not responsible: the kit stood still, or the cli
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, wraps
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
@@ -76,6 +76,8 @@ RUNS_ON_US: Final = 75_000
 told for each 50 ms (`SAMPLE_S`)."""
 HANGS_UP_US: Final = 100_000
 """Between the note that a node refuses connections and the end of those that it had."""
+DECODED: Final = 512
+"""Of the latest subscriptions and assignments what they say is kept: rules ask for them again and again."""
 FLOOD: Final = 2_000
 """So many requests within a second are a flood: the kit stands still because of the client, not because of the machine.
 """
@@ -201,6 +203,11 @@ class History:
     waits_us: Sequence[tuple[int, int, int]] = ()
     """Start and end of each stretch in which threads of the client's process waited for a processor, and for how long.
     """
+
+    @cached_property
+    def listed(self) -> dict[object, Any]:
+        """What functions that are decorated with `once` have found."""
+        return {}
 
     # Wire -------------------------------------------------------------------------------------------------------------
 
@@ -621,6 +628,22 @@ class History:
         return [wait for wait in self.waits_us if not ran(wait[0], wait[1])]
 
 
+Listed = TypeVar("Listed")
+
+
+def once(listing: Callable[[History], Iterable[Listed]]) -> Callable[[History], Sequence[Listed]]:
+    """A function that lists what there is of something in a history, which it goes through only once."""
+
+    @wraps(listing)
+    def listed(history: History) -> Sequence[Listed]:
+        found: Sequence[Listed] | None = history.listed.get(listing)
+        if found is None:
+            found = history.listed[listing] = list(listing(history))
+        return found
+
+    return listed
+
+
 def _sent_us(exchange: Exchange) -> int:
     return exchange.request.at_us
 
@@ -636,19 +659,27 @@ def _during(spans: Sequence[Span], from_us: int, to_us: int) -> Sequence[Span]:
 
 def subscription_of(join: JoinGroupRequest) -> Subscription | None:
     """What the first protocol's metadata says; None when it cannot be decoded."""
-    try:
-        return decode_subscription(join.protocols[0][1]) if join.protocols else None
-    except MalformedProtocolData:
-        return None
+    return _subscription(join.protocols[0][1]) if join.protocols else None
 
 
 def assigned_by(sync: Exchange) -> frozenset[str]:
     """The partitions in a SyncGroup's answer."""
     answer = sync.answered(SyncGroupResponse)
-    if answer is None or not answer.assignment:
-        return frozenset()
+    return _assigned(answer.assignment) if answer is not None and answer.assignment else frozenset()
+
+
+@lru_cache(DECODED)
+def _subscription(metadata: bytes) -> Subscription | None:
     try:
-        return names(decode_assignment(answer.assignment).partitions)
+        return decode_subscription(metadata)
+    except MalformedProtocolData:
+        return None
+
+
+@lru_cache(DECODED)
+def _assigned(assignment: bytes) -> frozenset[str]:
+    try:
+        return names(decode_assignment(assignment).partitions)
     except MalformedProtocolData:
         return frozenset()  # the client itself wrote it as the leader: rule J10
 

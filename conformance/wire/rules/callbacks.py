@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupspec.conformance.wire.history import History
+from groupspec.conformance.wire.history import History, once
 from groupspec.conformance.wire.protocol import ShutdownComplete
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if, none_of
 from groupspec.conformance.wire.rules.commits import without_identity
@@ -28,6 +28,7 @@ def callbacks_alternate(history: History) -> Iterator[Finding]:
         yield held(f"assigned and revoked or lost alternate in {len(history.callbacks)} callbacks", history.ends_us)
 
 
+@once
 def lost_stretches(history: History) -> Iterator[tuple[Known, int, str]]:
     """`memberships_lost` before close(): leaving then is no loss."""
     return (lost for lost in memberships_lost(history) if lost[0].told_us < history.until_close_us)

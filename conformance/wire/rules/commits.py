@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from groupspec.conformance.wire.history import REBALANCE, Exchange, History, assigned_by, names
+from groupspec.conformance.wire.history import REBALANCE, Exchange, History, assigned_by, names, once
 from groupspec.conformance.wire.protocol import Commit, OffsetsCommitted
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if, missing
 from groupspec.conformance.wire.rules.heartbeats import gives_up
@@ -33,7 +33,7 @@ def granted_at(history: History, commit: Exchange) -> frozenset[str]:
     """
     at_us = commit.sent_us
     granted: frozenset[str] = frozenset()
-    for exchange in history.exchanges:
+    for exchange in changes_of_grants(history):
         if exchange.sent_us > at_us:
             break
         if exchange.api == "SyncGroup" and exchange.error == "NONE" and exchange.told_us <= at_us + history.slack_us:
@@ -42,11 +42,20 @@ def granted_at(history: History, commit: Exchange) -> frozenset[str]:
             granted &= kept_over_join(history, exchange)
         elif exchange.api == "LeaveGroup":
             granted = frozenset()
-        elif exchange.error == "UNKNOWN_MEMBER_ID" and history.was_read(exchange):
+        elif exchange.error == "UNKNOWN_MEMBER_ID":
             loss = Known.of(exchange, gives_up(history, exchange.told_us))
             if without_identity(commit) or loss.before(commit, history):
                 granted = frozenset()
     return granted
+
+
+@once
+def changes_of_grants(history: History) -> Iterator[Exchange]:
+    """Rounds, departures, and what tells a member that it is none."""
+    for exchange in history.exchanges:
+        changes = exchange.api in ("JoinGroup", "LeaveGroup") or (exchange.api, exchange.error) == ("SyncGroup", "NONE")
+        if changes or (exchange.error == "UNKNOWN_MEMBER_ID" and history.was_read(exchange)):
+            yield exchange
 
 
 def kept_over_join(history: History, join: Exchange) -> frozenset[str]:

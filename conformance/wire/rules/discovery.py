@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.wire.history import GROUP_APIS, REBALANCE, Exchange, History
+from groupspec.conformance.wire.history import GROUP_APIS, REBALANCE, Exchange, History, once
 from groupspec.conformance.wire.protocol import ErrorRaised
 from groupspec.conformance.wire.rules._checker import (
     Finding,
@@ -251,6 +251,7 @@ def only_the_coordinator_is_spoken_to(history: History) -> Iterator[Finding]:
         yield held(f"{count} group requests, each to the coordinator", history.ends_us)
 
 
+@once
 def coordinators(history: History) -> list[tuple[int, int]]:
     """When a lookup was answered with which node, in the order of the answers, in which two that are out may swap."""
     found = ((e.told_us, e.answered(FindCoordinatorResponse)) for e in history.answers("FindCoordinator", "NONE"))

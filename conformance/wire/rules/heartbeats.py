@@ -7,7 +7,16 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
-from groupspec.conformance.wire.history import GROUP_APIS, NO_MEMBER, REBALANCE, SOONER, Callback, Exchange, History
+from groupspec.conformance.wire.history import (
+    GROUP_APIS,
+    NO_MEMBER,
+    REBALANCE,
+    SOONER,
+    Callback,
+    Exchange,
+    History,
+    once,
+)
 from groupspec.conformance.wire.protocol import ErrorRaised
 from groupspec.conformance.wire.rules._checker import (
     Finding,
@@ -121,6 +130,7 @@ def still_member(history: History, at_us: int) -> bool:
     return bool(joined) and not any(joined[-1] <= left <= at_us for left in gone)
 
 
+@once
 def stable_stretches(history: History) -> Iterator[Stretch]:
     """From SyncGroup's success, or from a coordinator found again, until something changes; without the callbacks.
 
@@ -153,6 +163,7 @@ def next_disturbance(history: History, after_us: int) -> int:
     return min((at_us for at_us in disturbances(history) if at_us > after_us), default=history.ends_us)
 
 
+@once
 def disturbances(history: History) -> Iterator[int]:
     """Whatever ends a stable time; of the connections that end, those that carried a request of the group."""
     connections = {exchange.request.connection for exchange in history.of(*GROUP_APIS)}
@@ -225,6 +236,7 @@ def no_heartbeat_without_membership(history: History) -> Iterator[Finding]:
         yield none_of(beats, f"Heartbeat after {how}, before joining again", f"no heartbeat after {how}", back_us)
 
 
+@once
 def memberships_lost(history: History) -> Iterator[tuple[Known, int, str]]:
     """From when on the client knows that its membership has ended, until it has joined again, and how it ended.
 
@@ -241,6 +253,7 @@ def memberships_lost(history: History) -> Iterator[tuple[Known, int, str]]:
         yield known, next((at_us for at_us in joined if at_us > known.told_us), history.ends_us), how
 
 
+@once
 def ends_of_membership(history: History) -> Iterator[Exchange]:
     """What was answered that the sender is no member; not of an earlier identity than its present one (rule J9).
 

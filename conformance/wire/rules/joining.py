@@ -15,6 +15,7 @@ from groupspec.conformance.wire.history import (
     History,
     assigned_by,
     names,
+    once,
     subscription_of,
 )
 from groupspec.conformance.wire.protocol import CommandDone, Subscribe
@@ -50,6 +51,7 @@ FAILS_IN_PASSING: Final = (
 APPLIED_WITHIN_MS: Final = 1_000
 
 
+@once
 def rejoin_triggers(history: History) -> Iterator[Exchange]:
     """Answers that oblige the member to join again, before the application asked for the end."""
     for exchange in history.of("Heartbeat", "SyncGroup", "OffsetCommit"):
@@ -295,6 +297,7 @@ def nothing_is_fetched_during_an_eager_round(history: History) -> Iterator[Findi
         yield held("nothing was fetched or returned between JoinGroup and the answer to SyncGroup", end)
 
 
+@once
 def rejoined(history: History) -> Iterator[tuple[Exchange, Exchange]]:
     """Later rounds: the JoinGroup, and the SyncGroup that completed it."""
     for earlier, sync in pairwise(history.syncs):
@@ -361,6 +364,7 @@ def was_told(history: History, sync: Exchange, until_us: int) -> bool:
     return any(e.error != "NONE" for e in answers) or history.connections_closed(sync.sent_us, until_us)
 
 
+@once
 def new_partitions(history: History) -> Iterator[tuple[Exchange, frozenset[str]]]:
     """Each assignment with what it added: for an eager member all, for a cooperative one what it did not hold."""
     before: frozenset[str] = frozenset()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.wire.history import Exchange, History, names, subscription_of
+from groupspec.conformance.wire.history import Exchange, History, names, once, subscription_of
 from groupspec.conformance.wire.protocol import Subscribe
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, MetadataResponse, SyncGroupRequest
@@ -22,6 +22,7 @@ CLAIMS_BY_GENERATION: Final = 2
 """From this version on a Subscription says in which generation its owned partitions were assigned."""
 
 
+@once
 def rounds_led(history: History) -> Iterator[tuple[Exchange, JoinGroupResponse, Exchange]]:
     """JoinGroups whose answer made the client the leader, that answer, and its SyncGroup."""
     for join in history.answers("JoinGroup", "NONE"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from groupspec.conformance.wire.history import Exchange, History, PollCall
+from groupspec.conformance.wire.history import Exchange, History, PollCall, once
 from groupspec.conformance.wire.protocol import Configure, ErrorRaised, RecordsConsumed, Unsubscribe
 from groupspec.conformance.wire.rules._checker import (
     Finding,
@@ -30,6 +30,7 @@ LEAVES_WITHIN_MS: Final = 400
 """After the interval, of the client's own time: what a stalled machine takes of it proves nothing."""
 
 
+@once
 def leaves_for_not_polling(history: History) -> list[Exchange]:
     """LeaveGroups that the application did not ask for, by close() or by unsubscribe()."""
     asked = [at_us for at_us, _ in history.commands(Unsubscribe)]

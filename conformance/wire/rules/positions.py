@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from groupspec.conformance.wire.history import Exchange, History, assigned_by, names
+from groupspec.conformance.wire.history import Exchange, History, assigned_by, names, once
 from groupspec.conformance.wire.protocol import Seek, joins_no_classic_group
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if
 from groupspec.conformance.wire.rules.joining import lost_before, new_partitions
@@ -24,6 +24,7 @@ POLICIES: Final = {"earliest": EARLIEST, "latest": LATEST}
 """By auto.offset.reset; with any other one the application chooses."""
 
 
+@once
 def first_fetches(history: History) -> Iterator[tuple[TopicPartition, int, Exchange, int]]:
     """The first Fetch of each new partition: partition, offset, Fetch, and when it was assigned.
 
@@ -41,6 +42,7 @@ def first_fetches(history: History) -> Iterator[tuple[TopicPartition, int, Excha
                 yield *first, assigned_us
 
 
+@once
 def assigned(history: History) -> Iterator[tuple[int, frozenset[str]]]:
     """When a member was told of new partitions, and of which: by SyncGroup, or in a consumer group by its callback."""
     if joins_no_classic_group(history.settings.features):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.wire.history import Exchange, History
+from groupspec.conformance.wire.history import Exchange, History, once
 from groupspec.conformance.wire.log import silences
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, within
 
@@ -24,6 +24,7 @@ MUST_FOLLOW: Final = {"JoinGroup": "SyncGroup", "Heartbeat": "Heartbeat"}
 """What a member sends soon after such an answer, whatever else it does; after others perhaps nothing is due there."""
 
 
+@once
 def throttled(history: History) -> Iterator[tuple[Exchange, int]]:
     """What was answered so, and for how long, in us."""
     for exchange in history.exchanges:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupspec.conformance.wire.history import History, Returned, names
+from groupspec.conformance.wire.history import History, Returned, names, once
 from groupspec.conformance.wire.protocol import BEGINNING, Pause, Resume, Seek
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, sent_knowing
 from groupspec.conformance.wire.rules.positions import EARLIEST, began_at, first_fetches
@@ -12,6 +12,7 @@ from groupspec.conformance.wire.rules.topic_identity import was_recreated
 from groupspec.impl.core.messages import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
 
 
+@once
 def successions(history: History) -> Iterator[tuple[int, Returned]]:
     """What polls returned, with the offset that was due: of an assignment's first records, that at which it began.
 
@@ -128,6 +129,7 @@ def what_is_retained_stays_paused(history: History) -> Iterator[Finding]:
                 yield held(f"{partition} stayed paused over the rebalance", sync.told_us)
 
 
+@once
 def paused(history: History) -> Iterator[tuple[str, int, int]]:
     """Each partition that was paused: from when on, and until it was resumed or given up, or close() was called."""
     resumed = [(asked, names(command.partitions)) for asked, _, command in history.carried_out(Resume)]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
-from groupspec.conformance.wire.history import History, Returned
+from groupspec.conformance.wire.history import History, Returned, once
 from groupspec.conformance.wire.protocol import ErrorRaised
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, missing
 from groupspec.impl.core.messages import (
@@ -32,6 +32,7 @@ LATEST: Final = -1
 OF_ANOTHER_ID: Final = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID)
 
 
+@once
 def recreations(history: History) -> Iterator[tuple[int, str]]:
     """When the client was told that another topic has the name of one that it knew, and the name."""
     known: dict[str, bytes] = {}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupspec.conformance.wire.history import Exchange, History
+from groupspec.conformance.wire.history import Exchange, History, once
 from groupspec.conformance.wire.protocol import Subscribe, Unsubscribe
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held_if, missing, none_of
 from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest
 
 
+@once
 def unsubscribed(history: History) -> Iterator[tuple[int, int]]:
     """When a member was asked to unsubscribe, and when it subscribed again or was closed."""
     again = [at_us for at_us, _ in history.commands(Subscribe)]
