@@ -23,7 +23,7 @@ from groupspec.conformance.terminal import Steps
 
 SCHEDULES: Final = 200
 GROUPS: Final = 12
-VOLUME: Final = Volume(schedules=150, simulated=4)
+VOLUME: Final = Volume(schedules=60, simulated=2)
 """In which mutants are looked for."""
 CLIENTS: Final = ("reference", "reference-heartbeat", "java", "confluent-kafka", "kafka-python")
 _NUMBER: Final = re.compile(r"(?:schedule|seed) (\d+):")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -131,15 +132,15 @@ NOTHING: Final = TraceEvent("", "", 0, 0, "")
 def note_calls(seam: Seam, notes: Notes, whose: Callable[[Consumer], tuple[str, str]]) -> None:
     """Note every call of every consumer. `whose`: the member, and the thread that makes the call."""
 
-    def noted(original: Callable[..., object], self: Consumer, *arguments: object, **named: object) -> object:
-        member, thread = whose(self)
-        given = [*arguments, *([named] if named else [])]
-        name = original.__name__
+    def noted(name: str, original: Callable[..., object], *given: Any, **named: object) -> object:
+        consumer, *arguments = given
+        member, thread = whose(consumer)
+        told = [*arguments, *([named] if named else [])]
         if name == "__exit__":
-            name, given = "close", [{"block raises": bool(arguments and arguments[0])}]
-        with notes.call(member, name, given, thread=thread) as result:
-            result.append(original(self, *arguments, **named))
+            name, told = "close", [{"block raises": bool(arguments and arguments[0])}]
+        with notes.call(member, name, told, thread=thread) as result:
+            result.append(original(*given, **named))
         return result[0]
 
     for each in API:
-        seam.replace(each, noted)
+        seam.replace(each, partial(noted, each.__name__))  # what a mutant has put there has another name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from groupspec.conformance.frozen.notes import Notes, note_calls, settings_of
@@ -168,7 +169,7 @@ class _Noted:
         seam.replace(CoreProcess._do, self._does)
         seam.replace(SteppedApplication._poll, self._polls)
         for each in MOVED:
-            seam.replace(each, self._moves)
+            seam.replace(each, partial(self._moves, each.__name__))
         seam.replace(Application.assigned, self._assigned)
         seam.replace(Ledger.release_begins, self._releases)
         seam.replace(Application.callback_ends, self._callback_ends)
@@ -210,9 +211,9 @@ class _Noted:
         yield from original(application, timeout_ms)
         self.notes.add("returned", name, name="poll")
 
-    def _moves(self, original: Any, positions: Positions, *given: object, **named: object) -> object:
+    def _moves(self, name: str, original: Any, positions: Positions, *given: object, **named: object) -> object:
         if (member := self._positions.get(id(positions))) is not None:
-            self.notes.add("called", member, name=original.__name__, value=json_value([*given, *named.values()]))
+            self.notes.add("called", member, name=name, value=json_value([*given, *named.values()]))
         return original(positions, *given, **named)
 
     def _assigned(self, original: Any, application: Application, partitions: Iterable[TopicPartition]) -> None:
