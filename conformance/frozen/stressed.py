@@ -6,11 +6,13 @@ The judge of the stress run reads nothing else, so it can judge such a life agai
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
+
+from msgspec import structs
 
 from groupspec.conformance.history.event import Event, Kind
 from groupspec.conformance.history.life import VERSION, Header, Life
@@ -63,15 +65,24 @@ def life(seed: int, clients: Sequence[str], mutant: str = "") -> Life:
         plan = draw(seed, tuple(clients), FAULTS_MS)
         run = stack.enter_context(Run(plan, folder))
         findings = run.execute().verdict.findings
-    happenings, noted, stalls, began_us, ends, unstable_us = given
     told = (findings[0].promise, findings[0].text) if findings else ("", "")
-    world = {
-        "ends": [[partition, end] for partition, end in sorted(ends.items())],
-        "unstable_us": max(0, unstable_us - began_us),
-    }
-    header = Header(VERSION, "stress", "processes", seed, mutant, str(plan), {"": world}, told)
+    return as_life(Header(VERSION, "stress", "processes", seed, mutant, str(plan), judged=told), *given)
+
+
+def as_life(
+    header: Header,
+    happenings: Sequence[Happening],
+    noted: Sequence[Happening],
+    stalls: Sequence[Span],
+    began_us: int,
+    ends: Mapping[int, int],
+    unstable_us: int,
+) -> Life:
+    """What the judge is given, as a life; times count from the run's beginning."""
     stood_still = (Happening(begin, STALL, first=end - begin) for begin, end in stalls)
     everything = sorted([*happenings, *noted, *stood_still], key=lambda one: one.at_us)
+    world = {"ends": sorted(ends.items()), "unstable_us": max(0, unstable_us - began_us)}
+    header = structs.replace(header, settings={"": world})
     return Life(header, [_event(one, began_us) for one in everything])
 
 
@@ -94,9 +105,5 @@ def judged_again(lived: Life) -> Verdict:
             happenings.append(
                 Happening(event.at_us, event.name, event.member, tuple(partitions), first, last, event.text)
             )
-    ends = dict(_pairs(world["ends"]))
+    ends: dict[int, int] = dict(world["ends"])
     return Judge(happenings, (), spans).verdict(ends, world["unstable_us"])
-
-
-def _pairs(listed: Iterable[Sequence[int]]) -> Iterable[tuple[int, int]]:
-    return ((partition, end) for partition, end in listed)
