@@ -21,7 +21,7 @@ from groupspec.conformance.wire import docket
 from groupspec.conformance.wire_kills.matrix import NOTHING, committed
 from groupspec.spec.known_bugs import KNOWN_BUGS
 
-FROZEN: Final = Path(__file__).with_name("figures.json.gz")
+FROZEN: Final = Path(__file__).resolve().with_name("figures.json.gz")
 
 
 def freeze() -> None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from groupspec.conformance.frozen import scheduled, simulated, stressed, verdicts
 from groupspec.conformance.general_checks import Check, Step, Volume, checks
-from groupspec.conformance.history.life import Life, save
+from groupspec.conformance.history.life import Life, lines, save
 from groupspec.conformance.noticed import of_the_reference, tried
+from groupspec.conformance.outside import MOST_BYTES
 from groupspec.conformance.simulation.run import Driver, Run
 from groupspec.conformance.terminal import Steps
 
@@ -88,7 +89,25 @@ def freeze(name: str, world: World, jobs: int) -> None:
             lives.append(world.life(seed, mutant))
             steps.done()
     verdicts.CORPUS.mkdir(exist_ok=True)
-    save(lives, verdicts.CORPUS / f"{name}.ndjson.gz")
+    for file in verdicts.CORPUS.glob(f"{name}-*.ndjson.gz"):
+        file.unlink()
+    for number, part in enumerate(parts(lives), 1):
+        save(part, verdicts.CORPUS / f"{name}-{number}.ndjson.gz")
+
+
+def parts(lives: Iterable[Life], most_bytes: int = MOST_BYTES // 2) -> Iterator[list[Life]]:
+    """Lives for one file each: as many as may be read of a file again."""
+    part: list[Life] = []
+    left = most_bytes
+    for life in lives:
+        size = sum(map(len, lines(life)))
+        if part and size > left:
+            yield part
+            part, left = [], most_bytes
+        part.append(life)
+        left -= size
+    if part:
+        yield part
 
 
 def noticed(check: Check, jobs: int) -> dict[str, int]:

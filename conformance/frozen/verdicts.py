@@ -31,8 +31,8 @@ from groupspec.conformance.wire.to_trace import trace_events
 from groupspec.impl.trace import TraceEvent
 
 CONFORMANCE: Final = Path(__file__).resolve().parents[1]
-CORPUS: Final = Path(__file__).with_name("corpus")
-SAID: Final = Path(__file__).with_name("verdicts.json.gz")
+CORPUS: Final = Path(__file__).resolve().with_name("corpus")
+SAID: Final = Path(__file__).resolve().with_name("verdicts.json.gz")
 RECORDED: Final = CONFORMANCE / "wire" / "recorded"
 SAMPLES: Final = CONFORMANCE / "traces" / "samples"
 CAPTURES: Final = CONFORMANCE / "traces" / "captures"
