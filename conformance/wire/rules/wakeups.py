@@ -10,8 +10,12 @@ from groupspec.conformance.wire.protocol import CommandDone, ErrorRaised, Wakeup
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
 
 WOKEN_WITHIN_MS: Final = 300
-NOT_WAKEABLE: Final = ("", "unsubscribe", "close")
-"""All other calls that block may be made again (KafkaConsumer.wakeup)."""
+WAKEABLE: Final = (
+    *("poll", "commit", "committed", "position", "beginning_offsets", "end_offsets", "offsets_for_times"),
+    *("current_lag", "partitions_for_topic", "topics", "group_metadata"),
+)
+"""Calls that block, and that may be made again (KafkaConsumer, those that throw WakeupException): neither unsubscribe()
+nor close()."""
 
 
 @checks("T4", needs="wakeup pull")
@@ -24,7 +28,7 @@ def a_wakeup_ends_one_call(history: History) -> Iterator[Finding]:
         until_us = asked[number + 1] if number + 1 < len(asked) else history.ends_us
         polls = [each for each in history.polls if (each.ended_us or until_us) >= done_us]
         polls = [each for each in polls if each.started_us < min(until_us, history.until_close_us)]
-        errors = [at_us for at_us, call in woken if asked_us <= at_us <= until_us and call not in NOT_WAKEABLE]
+        errors = [at_us for at_us, call in woken if asked_us <= at_us <= until_us and call in WAKEABLE]
         if len(errors) > 1:
             yield broken("a second call was ended by one wakeup", errors[1])
         elif errors:
@@ -48,7 +52,7 @@ def a_wakeup_breaks_nothing(history: History) -> Iterator[Finding]:
 def closing_is_not_woken(history: History) -> Iterator[Finding]:
     """A wakeup that no call has taken comes out of neither unsubscribe() nor close()."""
     for at_us, event in history.events(ErrorRaised):
-        if event.woken and event.call in NOT_WAKEABLE:
+        if event.woken and event.call not in WAKEABLE:
             yield broken(f"a wakeup came out of {event.call or 'no call'}", at_us)
     if history.close_us is not None and any(at_us < history.close_us for at_us, _ in history.commands(Wakeup)):
         yield held("close() was not woken", history.close_us)

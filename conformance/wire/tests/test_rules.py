@@ -362,6 +362,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("O3", "records of what was revoked", stories.cooperative_rebalance, lambda s: s.records(1_200, BOTH[1], 6, 6)),
     ("O6", "the earliest offset is not asked for", stories.eager_rebalance, drop("ListOffsets")),
     ("O6", "another offset than the earliest", stories.eager_rebalance, lambda s: s.fetch(24, {BOTH[1]: 2})),
+    ("T4", "a wakeup comes out of a call that does not block", stories_of_latecomers.woken_in_a_commit,
+     lambda s: rename_call(s, "commit", "seek")),
     ("O6", "the earliest, where the policy is the latest", stories.eager_rebalance, with_policy("latest")),
     ("L1", "no LeaveGroup", stories.eager_rebalance, drop("LeaveGroup")),
     ("L1", "two LeaveGroups", stories.eager_rebalance, lambda s: s.leave(2_018)),
