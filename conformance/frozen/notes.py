@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
@@ -11,7 +11,10 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from groupspec.conformance.garbage import no_garbage_collection
 from groupspec.conformance.history.event import Event, Kind, json_value, message
+from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.mutation.guards import stop_the_endless
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.impl.choice_calls import ChoiceCalls
 from groupspec.impl.consumer import Consumer
@@ -33,6 +36,18 @@ API: Final = (
     *(PartitionCalls.offsets_for_times, PartitionCalls.partitions_for_topic, PartitionCalls.topics),
 )
 """The calls of a consumer that an application makes, and what it is told by them."""
+
+
+@contextmanager
+def seam_of_a_run(mutant: str) -> Iterator[Seam]:
+    """Where a run is noted that has this mutant of the reference in it; "": none."""
+    with ExitStack() as stack:
+        if mutant:
+            changed = stack.enter_context(Seam())
+            MUTANTS[mutant].change(changed)
+            stop_the_endless(changed)
+        stack.enter_context(no_garbage_collection())
+        yield stack.enter_context(Seam())
 
 
 class Notes:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any, Final
 
-from groupspec.conformance.frozen.notes import Notes, note_calls, settings_of
-from groupspec.conformance.garbage import no_garbage_collection
+from groupspec.conformance.frozen.notes import Notes, note_calls, seam_of_a_run, settings_of
 from groupspec.conformance.history.event import TIMERS_RACE, TIMERS_WAIT, json_value
 from groupspec.conformance.history.life import VERSION, Header, Life
-from groupspec.conformance.mutation.catalogue import MUTANTS
-from groupspec.conformance.mutation.guards import stop_the_endless
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.campaign import play, strategy
@@ -38,13 +34,8 @@ CALLBACKS: Final = (
 def life(seed: int, design: Design, mutant: str = "") -> Life:
     """The schedule of this number, with a mutant of the reference or without."""
     scenario = draw(seed)
-    with ExitStack() as stack:
-        if mutant:
-            seam = stack.enter_context(Seam())
-            MUTANTS[mutant].change(seam)
-            stop_the_endless(seam)
-        stack.enter_context(no_garbage_collection())
-        noted = _Noted(stack.enter_context(Seam()), scenario)
+    with seam_of_a_run(mutant) as seam:
+        noted = _Noted(seam, scenario)
         outcome = run(noted.playing(play(scenario, design)), strategy(seed))
     error = outcome.error
     judged = ("", "") if error is None else (type(error).__name__, str(error).partition("\n")[0])

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from groupspec.conformance.frozen.notes import Notes, note_calls, settings_of
-from groupspec.conformance.garbage import no_garbage_collection
+from groupspec.conformance.frozen.notes import Notes, note_calls, seam_of_a_run, settings_of
 from groupspec.conformance.history.event import json_value, offsets
 from groupspec.conformance.history.life import VERSION, Header, Life
-from groupspec.conformance.mutation.catalogue import MUTANTS
-from groupspec.conformance.mutation.guards import stop_the_endless
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.simulation.application import Application
 from groupspec.conformance.simulation.campaign import SHORT_QUIET_MS, planned
@@ -49,15 +45,9 @@ def plan_of(seed: int, driver: Driver) -> Plan:
 def life(seed: int, driver: Driver, mutant: str = "") -> Life:
     """The run of this seed, with a mutant of the reference or without."""
     plan = plan_of(seed, driver)
-    with ExitStack() as stack:
-        if mutant:
-            seam = stack.enter_context(Seam())
-            MUTANTS[mutant].change(seam)
-            stop_the_endless(seam)
-        stack.enter_context(no_garbage_collection())
-        noted = _Noted(stack.enter_context(Seam()))
-        run = Run(plan, driver=driver)
-        outcome = run.execute()
+    with seam_of_a_run(mutant) as seam:
+        noted = _Noted(seam)
+        outcome = Run(plan, driver=driver).execute()
     settings = {"": {"record_every_ms": plan.record_every_ms}, **noted.settings}
     said = outcome.error.strip().rpartition("\n")[2]
     header = Header(VERSION, "simulation", driver, seed, mutant, str(plan), settings, (outcome.promise, said))

@@ -119,7 +119,7 @@ def told(life: Life) -> list[TraceLine]:
 
 
 def _trace_event(seq: int, event: Event) -> TraceEvent:
-    given: dict[str, Any] = event.value or {}
+    given: dict[str, Any] = {**(event.value or {})}
     given |= {"partitions": tuple(given.get("partitions", ())), "detail": dict(given.get("detail", ()))}
     error, throttle_ms = event.error or None, event.throttle_ms
     who = GROUP, event.member, seq, event.at_us, event.name, error

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from groupspec.conformance.history.message_json import plain, to_json
+from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.records import ConsumerRecord
 
 Kind = Literal[
@@ -39,9 +40,6 @@ Kind = Literal[
     "log",
     "over",
 ]
-KINDS: Final[tuple[Kind, ...]] = Kind.__args__  # type: ignore[attr-defined]
-
-
 TIMERS_RACE: Final = "timers race"
 TIMERS_WAIT: Final = "timers wait"
 """Faults: from the one to the other threads may be held up for any time, as on a machine that is overloaded."""
@@ -93,7 +91,7 @@ def json_value(value: object) -> object:
         return sorted(map(str, value))
     if isinstance(value, Mapping):
         return [[json_value(key), json_value(each)] for key, each in value.items()]
-    if isinstance(value, tuple) and hasattr(value, "_fields") and {*value._fields} == {"topic", "partition"}:
+    if isinstance(value, TopicPartition):
         return str(value)
     if isinstance(value, list | tuple):
         return [json_value(each) for each in value]

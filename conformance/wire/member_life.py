@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any, Final, cast
 
 import msgspec
@@ -129,6 +130,7 @@ class _Reader:
         self._answers = {event.number: event.message for event in events if event.kind == "answered"}
         self._asked: dict[int, Entry] = {}
         self._connections: dict[str, int] = {}
+        self._numbers = count()  # of connections, where the world does not number them
         self._coordinator = -1
         self._polled_us = 0
         self._running: list[CallbackName] = []
@@ -164,7 +166,7 @@ class _Reader:
         message = from_json(event.message)
         number = event.connection
         if number < 0:
-            number = self._connections.setdefault(event.to, len(self._connections) + 1_000 * event.number)
+            number = self._connections.setdefault(event.to, next(self._numbers))
         node = event.text or (str(self._coordinator) if event.to == COORDINATOR else event.to)
         self._asked[event.number] = entry = Entry(
             *(event.at_us, "wire", "request"),

@@ -12,7 +12,7 @@ from groupspec.conformance.wire.rules._checker import Finding, broken, checks, h
 WOKEN_WITHIN_MS: Final = 300
 WAKEABLE: Final = (
     *("poll", "commit", "committed", "position", "beginning_offsets", "end_offsets", "offsets_for_times"),
-    *("current_lag", "partitions_for_topic", "topics", "group_metadata"),
+    *("partitions_for_topic", "topics", "group_metadata"),
 )
 """Calls that block, and that may be made again (KafkaConsumer, those that throw WakeupException): neither unsubscribe()
 nor close()."""
