@@ -7,8 +7,8 @@ import sys
 from typing import Final
 
 from groupspec.conformance.errors import EXIT_OK, UsageProblem, require_known
-from groupspec.conformance.frozen import figures
-from groupspec.conformance.frozen.freeze import freeze, worlds, write_verdicts
+from groupspec.conformance.frozen import figures, verdicts
+from groupspec.conformance.frozen.freeze import freeze, worlds
 from groupspec.conformance.terminal import Terminal
 
 VERDICTS: Final = "verdicts"
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         if name != VERDICTS:
             freeze(name, there_are[name], os.cpu_count() or 1)
     figures.freeze()
-    write_verdicts()
+    verdicts.freeze()
     return EXIT_OK
 
 

@@ -7,7 +7,6 @@ call, a state and an answer that schedules have brought about.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,17 +20,17 @@ from groupspec.conformance.wire import docket
 from groupspec.conformance.wire_kills.matrix import NOTHING, committed
 from groupspec.spec.known_bugs import KNOWN_BUGS
 
-FROZEN: Final = Path(__file__).resolve().with_name("figures.json.gz")
+FROZEN: Final = Path(__file__).resolve().with_name("figures.json")
 
 
 def freeze() -> None:
     """Writes what there is now."""
-    FROZEN.write_bytes(gzip.compress(json.dumps(now(), indent=1).encode(), mtime=0))
+    FROZEN.write_text(json.dumps(now(), indent=1) + "\n", encoding="utf-8")
 
 
 def frozen() -> Mapping[str, list[str]]:
     """What there was."""
-    found: Mapping[str, list[str]] = json.loads(gzip.decompress(FROZEN.read_bytes()))
+    found: Mapping[str, list[str]] = json.loads(FROZEN.read_text(encoding="utf-8"))
     return found
 
 

@@ -6,13 +6,11 @@ that breaks a promise is its life: so the corpus has each pair of a mutant and a
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from groupspec.conformance.frozen import scheduled, simulated, stressed, verdicts
 from groupspec.conformance.general_checks import Check, Step, Volume, checks
@@ -129,9 +127,3 @@ def _simulated(step: Step) -> str:
             return f"seed {seed}: {promise}"
         step()
     return ""
-
-
-def write_verdicts() -> None:
-    """Has every history judged, and writes what was said."""
-    said: dict[str, Any] = dict(verdicts.all_said())
-    verdicts.SAID.write_bytes(gzip.compress(json.dumps(said, indent=1).encode(), mtime=0))

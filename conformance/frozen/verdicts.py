@@ -8,7 +8,6 @@ stress run (`stress`).
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -32,7 +31,7 @@ from groupspec.impl.trace import TraceEvent
 
 CONFORMANCE: Final = Path(__file__).resolve().parents[1]
 CORPUS: Final = Path(__file__).resolve().with_name("corpus")
-SAID: Final = Path(__file__).resolve().with_name("verdicts.json.gz")
+SAID: Final = Path(__file__).resolve().with_name("verdicts.json")
 RECORDED: Final = CONFORMANCE / "wire" / "recorded"
 SAMPLES: Final = CONFORMANCE / "traces" / "samples"
 CAPTURES: Final = CONFORMANCE / "traces" / "captures"
@@ -64,8 +63,14 @@ def _histories(prefix: str) -> Iterator[tuple[str, Callable[[], Said]]]:
 
 def frozen() -> dict[str, Said]:
     """What was said of each."""
-    found: dict[str, Said] = json.loads(gzip.decompress(SAID.read_bytes()))
+    found: dict[str, Said] = json.loads(SAID.read_text(encoding="utf-8"))
     return found
+
+
+def freeze() -> None:
+    """Has every history judged, and writes what is said: a line each, so that a change shows in a review."""
+    lines = (f"{json.dumps(name)}: {json.dumps(said)}" for name, said in all_said())
+    SAID.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def name_of(life: Life) -> str:

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import pytest
 
+from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE
 from groupspec.conformance.frozen import changes, figures, verdicts
+from groupspec.conformance.frozen.__main__ import main
 from groupspec.conformance.frozen.changes import Change
+from groupspec.conformance.frozen.freeze import parts
 from groupspec.conformance.frozen.verdicts import Said
+from groupspec.conformance.history.event import Event
+from groupspec.conformance.history.life import VERSION, Header, Life, lines
 
 BEFORE = verdicts.frozen()
 
@@ -78,3 +83,17 @@ def test_a_line_that_a_judge_says_no_more_or_only_now_has_to_be_explained() -> N
     before: dict[str, Said] = {"lives/a": {"world": ["owners", "two"], "trace": []}}
     now: dict[str, Said] = {"lives/a": {"world": ["owners", "two"], "trace": ["T-POLL-GAP m1 poll 7"]}}
     assert len(changes.unexplained(before, now)) == len(changes.unexplained(now, before)) == 1
+
+
+def test_lives_go_into_files_that_can_be_read_again() -> None:
+    lives = [Life(Header(VERSION, "w", "core", seed), [Event(1, "over")]) for seed in range(5)]
+    size = sum(map(len, lines(lives[0])))
+    assert [len(part) for part in parts(lives, 2 * size)] == [2, 2, 1]
+    assert [life for part in parts(lives, size // 2) for life in part] == lives
+
+
+def test_the_command_says_which_worlds_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == EXIT_OK
+    assert "schedules-background" in capsys.readouterr().out
+    assert main(["schedule-background"]) == EXIT_USAGE
+    assert "did you mean 'schedules-background'?" in capsys.readouterr().err
