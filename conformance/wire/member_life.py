@@ -159,7 +159,6 @@ class _Reader:
 
     def _connected(self, event: Event) -> Iterator[Entry]:
         self._coordinator = event.value
-        self._connections.pop(event.to, None)
         return iter(())
 
     def _request(self, event: Event) -> Iterator[Entry]:

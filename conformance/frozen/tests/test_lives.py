@@ -30,7 +30,7 @@ def said(life: Life, kind: str) -> list[str]:
     return [event.name for event in life.events if event.kind == kind]
 
 
-@pytest.mark.parametrize("seed", [2, 7, 11])
+@pytest.mark.parametrize("seed", [2, 7, 15])  # in the last one timers race
 @pytest.mark.parametrize("design", DESIGNS)
 def test_a_schedule_is_the_same_when_it_is_noted(design: Design, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = run(play(draw(seed), design), strategy(seed))
@@ -70,6 +70,7 @@ def test_a_life_has_all_that_happens_to_a_request(driver: Driver) -> None:
     assert len(by_kind["request"]) > 100
     assert by_kind["taken"] <= by_kind["response"] <= by_kind["request"]
     assert by_kind["answered"] <= by_kind["request"]
+    assert len(by_kind["answered"]) > 100
     assert {event.connection for event in life.events if event.kind == "request"} > {0, 1, 2}
 
 

@@ -46,3 +46,15 @@ def test_a_group_that_was_not_stable_in_time_is_found_again() -> None:
     found = Judge(*given[:4]).verdict({0: 30}, 6_000_000)
     again = judged_again(as_life(HEADER, *given))
     assert [one.promise for one in again.findings] == [one.promise for one in found.findings] != []
+
+
+@pytest.mark.parametrize(("stalls", "promises"), [((), ["expired"]), (((15_000_000, 24_000_000),), [])])
+def test_what_the_coordinator_noted_and_when_the_machine_stood_still_is_kept(
+    stalls: tuple[tuple[int, int], ...], promises: list[str]
+) -> None:
+    story = Story().add(1, "started", A).add(2, "joined", A, text="joined member-1").add(3, "assigned", A)
+    story.add(25, "expelled", A, text="session_expired member-1")
+    found = Judge(story.happenings, story.log, stalls, BEGAN_US).verdict({})
+    assert [one.promise for one in found.findings] == promises
+    again = judged_again(as_life(HEADER, story.happenings, story.log, stalls, BEGAN_US, {}, 0))
+    assert [one.promise for one in again.findings] == promises
