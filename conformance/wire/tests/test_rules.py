@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.history import History, once
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import CALLBACKS, FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, judge
@@ -909,3 +910,16 @@ def test_w1_says_who_cannot_read_a_request(text: str, who: str) -> None:
     story = stories.eager_rebalance()
     story.entries.append(Entry(700_000, "wire", "garbage", text))
     assert judge("W1", story.history()).reason.startswith(f"a request that {who}")
+
+
+def test_what_rules_list_of_a_history_is_listed_once() -> None:
+    listings: list[History] = []
+
+    @once
+    def ends(history: History) -> list[int]:
+        listings.append(history)
+        return [history.ends_us]
+
+    first, second = stories.eager_rebalance().history(), stories.expiry().history()
+    assert [list(ends(each)) for each in (first, first, second)] == [[each.ends_us] for each in (first, first, second)]
+    assert listings == [first, second]
