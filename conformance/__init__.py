@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from groupspec.conformance.api import check_traces, explain_rebalances, judge
+    from groupspec.conformance.checks.verdicts import Verdict
     from groupspec.conformance.errors import Problem, UsageProblem
     from groupspec.conformance.traces.recorder import FileRecorder
     from groupspec.conformance.traces.why import Answer
     from groupspec.conformance.vectors.reading import VectorFile, read_vectors, vector_files
     from groupspec.conformance.wire.results import Campaign
-    from groupspec.conformance.wire.verdicts import Verdict
 
     __version__: str
 

@@ -13,9 +13,9 @@ import textwrap
 from collections.abc import Collection
 from typing import Final
 
+from groupspec.conformance.checks import CHECKERS
+from groupspec.conformance.checks.unjudged import UNJUDGED
 from groupspec.conformance.traces.trace_rules import RULES as TRACE_RULES
-from groupspec.conformance.wire.rules import CHECKERS
-from groupspec.conformance.wire.rules.unjudged import UNJUDGED
 from groupspec.spec.compiler.member import Member
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.consumer_protocol import BINDINGS, BINDS, CONSUMER_PROTOCOL

@@ -96,7 +96,7 @@ def _allowed(marker: pytest.Mark | None) -> frozenset[str]:
     named = marker.kwargs.get("allowed", ()) if marker else ()
     if not named:
         return frozenset()
-    from groupspec.conformance.wire.verdicts import rule_named
+    from groupspec.conformance.checks.verdicts import rule_named
 
     return frozenset(map(rule_named, [named] if isinstance(named, str) else named))
 
@@ -173,7 +173,7 @@ class ClientUnderTest:
             UsageProblem: there is no such client or case.
         """
         __tracebackhide__ = True  # of pytest: whose test it is wants the message, not these lines
-        from groupspec.conformance.wire.verdicts import JUDGED, Verdict
+        from groupspec.conformance.checks.verdicts import JUDGED, Verdict
 
         judged = self._judged(case, confirm=False)
         rows, ends = list(judged.rows), _stderr(judged)
@@ -200,7 +200,7 @@ class ClientUnderTest:
         return client
 
     def _failed(self, rows: list[Row]) -> list[Row]:
-        from groupspec.conformance.wire.verdicts import Verdict
+        from groupspec.conformance.checks.verdicts import Verdict
 
         return [row for row in rows if row.judgement.verdict is Verdict.FAIL and row.rule not in self.allowed]
 

@@ -21,7 +21,7 @@ from typing import Final
 from groupspec.conformance.benchmarks.consume import PARTITIONS, broker, create_topic
 from groupspec.conformance.benchmarks.figures import Figure, no_more
 from groupspec.conformance.errors import InternalProblem
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.harness_process import HarnessProcess

@@ -15,13 +15,13 @@ from groupspec.conformance.broker_kit.driving import CALM, SLACK_MS, Target, dra
 from groupspec.conformance.broker_kit.judging import Cell, judge_group
 from groupspec.conformance.broker_kit.shortest import shortest
 from groupspec.conformance.broker_kit.target import look_at, names_of_groups, remove
+from groupspec.conformance.checks.verdicts import Verdict, exit_code
 from groupspec.conformance.differential.brokers import BROKERS
 from groupspec.conformance.differential.drawing import Pace
 from groupspec.conformance.differential.history import History
 from groupspec.conformance.errors import InconclusiveProblem, Problem
 from groupspec.conformance.wire.live.admin import PREFIX, Admin
 from groupspec.conformance.wire.live.tap import told
-from groupspec.conformance.wire.verdicts import Verdict, exit_code
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.network.addresses import Address
 from groupspec.impl.network.errors import CodecError

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupspec.conformance.broker_kit.judging import Breach, Cell
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.differential.history import History
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.api import load_machine
 
 INSIDE: Final = {

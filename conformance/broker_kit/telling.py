@@ -8,9 +8,9 @@ from typing import Final
 from groupspec.conformance.broker_kit.campaign import Asked, Judged
 from groupspec.conformance.broker_kit.cells import CellVerdict, Shown
 from groupspec.conformance.broker_kit.judging import error_in
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.differential.history import Sent
 from groupspec.conformance.wire.live.tap import told
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.coordinator.context import GroupResponse
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 from groupspec.impl.network.codec import api_of

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import BROKEN
 from groupspec.conformance.reports.comparison import KINDS, Change, Comparison
-from groupspec.conformance.wire.verdicts import BROKEN
 from groupspec.spec.rules import RULES
 
 _WORDS: Final = {"broke": "BROKE", "lost": "LOST", "flaps": "FLAPS", "fixed": "FIXED", "new": "NEW", "gone": "GONE"}

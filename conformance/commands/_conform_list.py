@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from groupspec.conformance.commands._common import results, write_json
+from groupspec.conformance.history.harness_protocol import FEATURES
 from groupspec.conformance.terminal import Column, Table
 from groupspec.conformance.wire.answers.rows import left_out
 from groupspec.conformance.wire.case import PLAIN_NAME
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
-from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.scenarios import FULL, SCENARIOS, scenarios
 
 

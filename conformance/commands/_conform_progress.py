@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.commands._common import Steps
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
-from groupspec.conformance.wire.verdicts import Verdict
 
 
 class Watched:

@@ -14,6 +14,7 @@ import click
 
 from groupspec.conformance.commands._common import Steps, remark
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.history.harness_protocol import ONLY_CONSUMER_PROTOCOL
 from groupspec.conformance.outputs import writable_folder
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import find_client
@@ -22,7 +23,6 @@ from groupspec.conformance.wire.live.recorder import live
 from groupspec.conformance.wire.live.watching import watch
 from groupspec.conformance.wire.live_cases import REBALANCES, Group
 from groupspec.conformance.wire.planning import unsure_of
-from groupspec.conformance.wire.protocol import ONLY_CONSUMER_PROTOCOL
 from groupspec.conformance.wire.results import Campaign
 from groupspec.impl.network.addresses import Address
 

@@ -12,6 +12,7 @@ from msgspec import convert
 
 from groupspec.conformance import missing
 from groupspec.conformance.api import judge
+from groupspec.conformance.checks.verdicts import rule_named
 from groupspec.conformance.commands._common import (
     STDOUT,
     Known,
@@ -44,7 +45,6 @@ from groupspec.conformance.wire.results import Campaign
 from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.rule_choice import chosen_rules
 from groupspec.conformance.wire.scenarios import FULL, PROFILES, QUICK, all_cases, scenarios
-from groupspec.conformance.wire.verdicts import rule_named
 from groupspec.spec.rules import RULES
 
 _FILE = click.Path(path_type=Path, dir_okay=False)

@@ -10,6 +10,7 @@ from groupspec.conformance.broker_kit.campaign import Asked, Judged, judge_broke
 from groupspec.conformance.broker_kit.cells import CellVerdict
 from groupspec.conformance.broker_kit.target import SETTINGS
 from groupspec.conformance.broker_kit.telling import as_json, lines
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.commands._common import Known, Steps, json_option, remark, results, say, write_json
 from groupspec.conformance.commands._conform_record import addresses_in
 from groupspec.conformance.differential.brokers import BROKERS
@@ -17,7 +18,6 @@ from groupspec.conformance.errors import UsageProblem, require_known
 from groupspec.conformance.terminal import Part, Styled, Table
 from groupspec.conformance.wire.console import STYLES
 from groupspec.conformance.wire.live.tap import told
-from groupspec.conformance.wire.verdicts import Verdict
 
 
 @click.command("conform-broker")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.commands._common import Known, Steps, json_option, results, say, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.terminal import Styled
 from groupspec.conformance.wire.clients import BUILT_IN, find_client
 from groupspec.conformance.wire.console import STYLES
 from groupspec.conformance.wire.harness_check import Checked, check_harness
-from groupspec.conformance.wire.verdicts import Verdict
 
 STORIES_TOLD = 6
 

@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Final
 
+from groupspec.conformance.checks import CHECKERS, Checker
+from groupspec.conformance.checks.verdicts import VERDICTS
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.explanation import Explanation, Kind, sections, themselves
+from groupspec.conformance.history.harness_protocol import FEATURES
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.traces.causes import TOLD
 from groupspec.conformance.traces.quarantine import REASONS
 from groupspec.conformance.wire.answers.family import answer_ids
 from groupspec.conformance.wire.case import PLAIN_NAME, Scenario, Variant
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
-from groupspec.conformance.wire.protocol import FEATURES
-from groupspec.conformance.wire.rules import CHECKERS, Checker
 from groupspec.conformance.wire.scenarios import FULL, SCENARIOS, find_cases, scenarios, written_cases
-from groupspec.conformance.wire.verdicts import VERDICTS
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
 
@@ -82,7 +82,7 @@ def _trace_rule(name: str) -> Explanation:
 
 
 def _verdict(name: str) -> Explanation:
-    return Explanation("verdict", name, VERDICTS[name], sources=("conformance/wire/verdicts.py",))
+    return Explanation("verdict", name, VERDICTS[name], sources=("conformance/checks/verdicts.py",))
 
 
 def _feature(name: str) -> Explanation:

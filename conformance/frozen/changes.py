@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from groupspec.conformance.wire.verdicts import BROKEN, Verdict
+from groupspec.conformance.checks.verdicts import BROKEN, Verdict
 from groupspec.spec.datafile import Record, read_entries
 
 

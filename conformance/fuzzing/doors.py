@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
 from groupspec.conformance.fuzzing import messages
 from groupspec.conformance.fuzzing.mutating import changed, changed_text
+from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.reports.comparison import compare
 from groupspec.conformance.reports.inputs import Conform, read
 from groupspec.conformance.traces.dialects.times import Clock
@@ -30,7 +31,6 @@ from groupspec.conformance.traces.engine import check
 from groupspec.conformance.traces.quarantine import parse_line
 from groupspec.conformance.traces.reading import to_table
 from groupspec.conformance.traces.why import Question, as_json, explain_logs
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.recording import judge_recording, load
 from groupspec.impl.core.messages import FetchResponse, TopicPartition
 from groupspec.impl.core.protocol import (

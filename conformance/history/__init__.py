@@ -2,7 +2,12 @@
 
 From the bottom:
 
-message_json  Requests and answers as JSON.
-event         One thing that happened.
-life          All that happened in one run, as a file.
+message_json      Requests and answers as JSON.
+harness_protocol  What a harness is asked, and what it tells.
+entry             One thing that happened in a client's run, as the wire kit saw it.
+pairing           Which answer belongs to which request.
+timing            How long something took, and for how much of that the client is not responsible.
+history           A run, read once for the checks: its index.
+event, life       One thing that happened in any world; all that happened in one run, as a file.
+member_life       A life as the history of one of its members.
 """

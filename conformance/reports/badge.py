@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import JUDGED, Verdict
 from groupspec.conformance.outputs import write_text
 from groupspec.conformance.wire.results import Campaign, ClientResult
-from groupspec.conformance.wire.verdicts import JUDGED, Verdict
 from groupspec.diagrams.markup import escape
 
 _COLOURS: Final = {Verdict.PASS: "#1d6b41", Verdict.DEVIATION: "#8a5200", Verdict.FAIL: "#b01818"}

@@ -16,9 +16,9 @@ from functools import cache
 from typing import Final
 
 from groupspec import conformance
+from groupspec.conformance.checks import verdicts
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, VerdictRow
-from groupspec.conformance.wire import verdicts
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.scenarios import FULL, QUICK, all_cases
 from groupspec.spec.rules import RULES

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.reports.log_place import log_place
 from groupspec.conformance.wire.console import groups
 from groupspec.conformance.wire.results import Campaign
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec import printable
 from groupspec.spec.rules import RULES
 

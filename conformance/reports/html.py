@@ -19,6 +19,7 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from groupspec import conformance
+from groupspec.conformance.checks.verdicts import VERDICTS, Verdict
 from groupspec.conformance.reports.consequences import HARMS
 from groupspec.conformance.reports.inputs import Conform, Generated, Pictures, Step, TraceCheck, VerdictRow, Why, read
 from groupspec.conformance.reports.pictures import embedded, lanes_apart, machine_pictures
@@ -37,7 +38,6 @@ from groupspec.conformance.reports.verdicts import (
     totals,
 )
 from groupspec.conformance.wire.reproduction import FOLDER as REPRODUCTION
-from groupspec.conformance.wire.verdicts import VERDICTS, Verdict
 from groupspec.spec import printable
 from groupspec.spec.rules import RULES
 

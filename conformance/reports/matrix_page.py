@@ -7,11 +7,11 @@ from importlib.metadata import version
 
 from markupsafe import Markup
 
+from groupspec.conformance.checks.verdicts import VERDICTS
 from groupspec.conformance.reports.consequences import HARMS, consequences
 from groupspec.conformance.reports.templating import environment, template_text
 from groupspec.conformance.reports.verdicts import SYMBOLS, WORST_FIRST
 from groupspec.conformance.reports.versions import Versions
-from groupspec.conformance.wire.verdicts import VERDICTS
 from groupspec.spec.rules import RULES
 
 

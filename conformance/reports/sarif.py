@@ -15,12 +15,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.explain.sources import source
 from groupspec.conformance.outputs import json_text
 from groupspec.conformance.reports.consequences import consequences
 from groupspec.conformance.reports.log_place import LogPlace, log_place
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.rules import RULES, Rule
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -15,10 +15,10 @@ from typing import Final
 
 import msgspec
 
+from groupspec.conformance.checks import verdicts
+from groupspec.conformance.checks.verdicts import VERDICTS
 from groupspec.conformance.reports.consequences import Consequence, consequences
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, VerdictRow
-from groupspec.conformance.wire import verdicts
-from groupspec.conformance.wire.verdicts import VERDICTS
 from groupspec.spec.rules import RULES, Rule
 
 WORST_FIRST: Final = tuple(verdict.value for verdict in verdicts.WORST_FIRST)

@@ -17,9 +17,9 @@ from typing import Final
 
 import msgspec
 
+from groupspec.conformance.checks.verdicts import BROKEN, JUDGED
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, VerdictRow, read
 from groupspec.conformance.reports.verdicts import Cell, MatrixLine, matrix
-from groupspec.conformance.wire.verdicts import BROKEN, JUDGED
 
 _BROKEN: Final = frozenset(verdict.value for verdict in BROKEN)
 _JUDGED: Final = frozenset(verdict.value for verdict in JUDGED)

@@ -8,6 +8,8 @@ import signal
 import time
 from typing import Final
 
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.stress.plan import (
     BACKOFF_MS,
     GROUP,
@@ -22,10 +24,9 @@ from groupspec.conformance.stress.plan import (
 )
 from groupspec.conformance.stress.proxy import Way
 from groupspec.conformance.stress.timeline import Happening, Timeline, process_name
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.log import Entry, Log
+from groupspec.conformance.wire.log import Log
 
 EVENTS_PER_SECOND: Final = 100_000
 SILENCE_US: Final = 2_000_000

@@ -17,13 +17,13 @@ import groupspec.conformance.vectors.reading
 import groupspec.impl
 import groupspec.spec
 import groupspec.spec.api
+from groupspec.conformance.checks.verdicts import Combined, Judgement, Verdict
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.pytest_plugin import ClientUnderTest, vector_runs
 from groupspec.conformance.tests.repository import ROOT
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.results import ClientResult, Row
 from groupspec.conformance.wire.scenarios import find_cases
-from groupspec.conformance.wire.verdicts import Combined, Judgement, Verdict
 from groupspec.spec.rules import RULES
 
 PACKAGES = (groupspec.spec, groupspec.impl, groupspec.conformance)

@@ -24,12 +24,15 @@ from groupspec.conformance import cli, pytest_plugin
 from groupspec.conformance.broker_kit.campaign import Judged
 from groupspec.conformance.broker_kit.cells import CellVerdict, Shown
 from groupspec.conformance.broker_kit.judging import Breach
+from groupspec.conformance.checks.verdicts import Judgement, Verdict
 from groupspec.conformance.commands import conform_broker, doctor, harness
 from groupspec.conformance.commands._comparison import lines as compared
 from groupspec.conformance.commands.trace import check
 from groupspec.conformance.differential.history import History, Sent
 from groupspec.conformance.differential.replay import Difference
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.outputs import json_text
 from groupspec.conformance.reports import html, sarif
 from groupspec.conformance.reports.badge import badge
@@ -67,7 +70,6 @@ from groupspec.conformance.traces.quarantine import Quarantined
 from groupspec.conformance.traces.trace_rules import RULES as TRACE_RULES
 from groupspec.conformance.traces.trace_rules import Violation
 from groupspec.conformance.traces.why_text import show as show_why
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.artefacts import write_artefacts
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import BUILT_IN, Client, find_client
@@ -77,13 +79,11 @@ from groupspec.conformance.wire.harness_check.checks import CHECKS
 from groupspec.conformance.wire.harness_check.report import Checked, Result
 from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.junit import junit_xml
-from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.play import shown
 from groupspec.conformance.wire.results import Campaign, Crash
 from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.scenarios import written_cases
 from groupspec.conformance.wire.tests import stories
-from groupspec.conformance.wire.verdicts import Judgement, Verdict
 from groupspec.impl.coordinator.context import Caller
 from groupspec.impl.coordinator.settings import Settings as GroupSettings
 from groupspec.impl.core.messages import ErrorCode, HeartbeatRequest, JoinGroupResponse

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from groupspec.conformance.checks import CHECKERS
+from groupspec.conformance.checks.unjudged import UNJUDGED
 from groupspec.conformance.judges import judges_markdown
-from groupspec.conformance.wire.rules import CHECKERS
-from groupspec.conformance.wire.rules.unjudged import UNJUDGED
 from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.spec.rules import RULES
 

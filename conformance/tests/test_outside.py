@@ -13,13 +13,13 @@ import pytest
 from groupspec.conformance import outside
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_USAGE, UsageProblem
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.harness_protocol import BrokenLine
 from groupspec.conformance.outside import TooDeep, contents, decoded, lines_of
 from groupspec.conformance.traces.dialects import reading
 from groupspec.conformance.traces.dialects.times import Clock
 from groupspec.conformance.traces.gunzip import Damage, unpacked_lines
 from groupspec.conformance.traces.quarantine import parse_line
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.protocol import BrokenLine
 
 CAPTURES = Path(__file__).parents[1] / "traces" / "captures"
 DEEP = "[" * 2_000 + "]" * 2_000

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 import pytest
 
+from groupspec.conformance.checks import CHECKERS
 from groupspec.conformance.findings import FINDINGS
 from groupspec.conformance.tests.repository import ROOT, project_files
 from groupspec.conformance.traces.trace_rules import RULES as TRACE_RULES
-from groupspec.conformance.wire.rules import CHECKERS
 from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.spec import composition, kip62
 from groupspec.spec.compiler.tables import whole_tables

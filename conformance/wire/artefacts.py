@@ -15,15 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import BROKEN
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.history import GROUP_APIS
 from groupspec.conformance.outputs import write_lines, write_text
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
-from groupspec.conformance.wire.history import GROUP_APIS
-from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.recording import save
 from groupspec.conformance.wire.reproduction import write_reproduction
 from groupspec.conformance.wire.to_trace import write_trace
-from groupspec.conformance.wire.verdicts import BROKEN
 from groupspec.conformance.wire.wire_text import describe, short, text_lines
 from groupspec.diagrams import sequence as diagram
 from groupspec.spec.rules import RULES

@@ -16,8 +16,9 @@ from dataclasses import fields
 from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.delays import DelayingBroker, Delays
-from groupspec.conformance.wire.log import Entry, Log
+from groupspec.conformance.wire.log import Log
 from groupspec.impl.broker.actions import DEFAULT, Action, Hold, Match, Reply, ReplyAfter, Throttle
 from groupspec.impl.broker.log import BrokerFailure, WireEvent
 from groupspec.impl.broker.one_client import ONE_CLIENT

@@ -15,15 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from groupspec.conformance.checks.verdicts import Judgement, Verdict
 from groupspec.conformance.endings import is_out_of_memory
-from groupspec.conformance.wire.case import INSTANCE_ID, Case, reset_of
-from groupspec.conformance.wire.case_broker import CaseBroker, NoOccasion
-from groupspec.conformance.wire.clients import Client
-from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.history import History, Settings
-from groupspec.conformance.wire.judging import Outcome, judge_case
-from groupspec.conformance.wire.log import Entry, Log, raised, raised_by_harness, why_it_never_began
-from groupspec.conformance.wire.protocol import (
+from groupspec.conformance.history.entry import Entry, raised, raised_by_harness, why_it_never_began
+from groupspec.conformance.history.harness_protocol import (
     EXIT_UNSUPPORTED,
     FEATURES,
     OF_A_CLASSIC_GROUP,
@@ -34,6 +29,14 @@ from groupspec.conformance.wire.protocol import (
     misspelt_features,
     wanting,
 )
+from groupspec.conformance.history.history import History, Settings
+from groupspec.conformance.history.timing import Wait
+from groupspec.conformance.wire.case import INSTANCE_ID, Case, reset_of
+from groupspec.conformance.wire.case_broker import CaseBroker, NoOccasion
+from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.harness_process import HarnessProcess
+from groupspec.conformance.wire.judging import Outcome, judge_case
+from groupspec.conformance.wire.log import Log
 from groupspec.conformance.wire.scenario_context import (
     ClientContext,
     Missed,
@@ -41,8 +44,7 @@ from groupspec.conformance.wire.scenario_context import (
     ScenarioContext,
     Surroundings,
 )
-from groupspec.conformance.wire.stalls import StallClock, Wait, WaitClock, together
-from groupspec.conformance.wire.verdicts import Judgement, Verdict
+from groupspec.conformance.wire.stalls import StallClock, WaitClock, together
 
 TRIES: Final = 3
 BESIDE: Final = "beside"

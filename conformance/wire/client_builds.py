@@ -25,12 +25,13 @@ import msgspec
 
 from groupspec.conformance import tied
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import is_event
 from groupspec.conformance.real_broker.jars import cache_folder, locked
 from groupspec.conformance.spark.java import java_home
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.docket import name_of, versions_of
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.log import Log, is_event
+from groupspec.conformance.wire.log import Log
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.spec.datafile import Record, read_entries
 

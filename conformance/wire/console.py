@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import BROKEN, JUDGED, WORST_FIRST, Verdict
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE
+from groupspec.conformance.history.harness_protocol import FEATURES, OF_THE_HARNESS
 from groupspec.conformance.terminal import Part, Styled, Table, Terminal
 from groupspec.conformance.wire.docket import name_of, versions_of
-from groupspec.conformance.wire.protocol import FEATURES, OF_THE_HARNESS
 from groupspec.conformance.wire.reproduction import FOLDER as REPRODUCTION
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
-from groupspec.conformance.wire.verdicts import BROKEN, JUDGED, WORST_FIRST, Verdict
 from groupspec.spec.rules import RULES
 
 STYLES: Final = {

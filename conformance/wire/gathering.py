@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import combine
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
@@ -17,7 +18,6 @@ from groupspec.conformance.wire.judging import symptoms
 from groupspec.conformance.wire.results import Campaign, ClientResult, Crash, Row
 from groupspec.conformance.wire.rule_choice import EVERY_RULE
 from groupspec.conformance.wire.runs import Finished, Job, Runs
-from groupspec.conformance.wire.verdicts import combine
 
 STDERR_LINES: Final = 12
 

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.conformance import tied
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.log import Entry, Log, now_us
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.wire.log import Log, now_us
 
 MAX_LINE_BYTES: Final = 256 * 1024
 MAX_BYTES_PER_SECOND: Final = 4 * 1024 * 1024

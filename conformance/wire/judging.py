@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from groupspec.conformance.checks import NO_OCCASION, judge
+from groupspec.conformance.checks.verdicts import BREACH, BROKEN, Judgement, Verdict
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.harness_protocol import CallbackReturned, ErrorRaised
+from groupspec.conformance.history.history import History
 from groupspec.conformance.wire.case import Case
-from groupspec.conformance.wire.history import History
-from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.protocol import CallbackReturned, ErrorRaised
-from groupspec.conformance.wire.rules import NO_OCCASION, judge
-from groupspec.conformance.wire.verdicts import BREACH, BROKEN, Judgement, Verdict
 from groupspec.impl.network.versions import API_KEYS
 from groupspec.spec.rules import RULES
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec import printable
 from groupspec.spec.rules import RULES
 

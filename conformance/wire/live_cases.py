@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from groupspec.conformance.checks import CHECKERS
 from groupspec.conformance.wire.case import Case, Scenario, Variant
-from groupspec.conformance.wire.rules import CHECKERS
 from groupspec.spec.consumer_protocol import CONSUMER_PROTOCOL
 from groupspec.spec.rules import RULES
 

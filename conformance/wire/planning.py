@@ -16,13 +16,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import BROKEN, CERTAIN_RUNS, Verdict, combine
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.docket import explanation
 from groupspec.conformance.wire.runs import Job, Runs
 from groupspec.conformance.wire.saved_runs import Plan
-from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Verdict, combine
 from groupspec.spec.rules import RULES
 
 CERTAIN_CASES: Final = 5

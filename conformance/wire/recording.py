@@ -17,14 +17,14 @@ from typing import Final
 import msgspec
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.history import History, Settings
 from groupspec.conformance.history.message_json import CLASSES, from_json, to_json
 from groupspec.conformance.outside import contents, decoded
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
-from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_case
-from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenarios import FULL, case_of, scenarios
 from groupspec.spec.rules import RULES
 

@@ -16,13 +16,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from groupspec.conformance.checks.verdicts import Verdict
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.history import GROUP_APIS
+from groupspec.conformance.history.pairing import pairs
 from groupspec.conformance.outputs import json_text, write_text
 from groupspec.conformance.wire import play
 from groupspec.conformance.wire.case_run import CaseResult
-from groupspec.conformance.wire.history import GROUP_APIS
-from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.pairing import pairs
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.network.versions import API_KEYS
 
 FOLDER: Final = "repro"

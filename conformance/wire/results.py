@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from groupspec.conformance.checks.verdicts import Combined, Judgement, Verdict, exit_code
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.docket import Entry as DocketEntry
 from groupspec.conformance.wire.rule_choice import EVERY_RULE
-from groupspec.conformance.wire.verdicts import Combined, Judgement, Verdict, exit_code
 
 
 @dataclass(frozen=True)

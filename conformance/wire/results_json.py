@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from importlib.metadata import version
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.wire.results import Campaign, Row
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.rules import RULES
 
 

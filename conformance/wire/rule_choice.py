@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import rule_named
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.scenarios import FULL, all_cases
-from groupspec.conformance.wire.verdicts import rule_named
 from groupspec.spec.rules import RULES
 
 EVERY_RULE: Final = frozenset(RULES)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from groupspec.conformance.history.history import History
 from groupspec.conformance.wire.artefacts import write_artefacts
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
-from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import own_error
 from groupspec.conformance.wire.to_trace import places
 

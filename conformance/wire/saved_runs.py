@@ -15,16 +15,16 @@ from typing import Final
 
 import msgspec
 
+from groupspec.conformance.checks.verdicts import Judgement
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.history.history import History, Settings
 from groupspec.conformance.outputs import cannot_write, require_writable
 from groupspec.conformance.outside import decoded, lines_of, require_regular
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
-from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.runs import Finished, Job
-from groupspec.conformance.wire.verdicts import Judgement
 
 _NEXT: Final = "repeat the command as it was, or name a file that does not exist yet"
 

@@ -12,14 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.case import CLOSE_WITHIN_MS, REQUEST_TIMEOUT_MS, RESET, Case, reset_of
-from groupspec.conformance.wire.case_broker import GROUP, CaseBroker, NoOccasion
-from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.history import names
-from groupspec.conformance.wire.log import (
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import (
     Entry,
-    Log,
     Test,
     has_records,
     is_done,
@@ -27,10 +22,14 @@ from groupspec.conformance.wire.log import (
     is_harness_error,
     is_request,
     is_woken,
-    now_us,
     raised,
     raised_by_harness,
 )
+from groupspec.conformance.history.history import names
+from groupspec.conformance.wire.case import CLOSE_WITHIN_MS, REQUEST_TIMEOUT_MS, RESET, Case, reset_of
+from groupspec.conformance.wire.case_broker import GROUP, CaseBroker, NoOccasion
+from groupspec.conformance.wire.harness_process import HarnessProcess
+from groupspec.conformance.wire.log import Log, now_us
 from groupspec.impl.broker.log import WireEvent
 from groupspec.impl.broker.phantom import partitions_in
 from groupspec.impl.core.messages import SyncGroupResponse, TopicPartition

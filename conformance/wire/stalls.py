@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.history.timing import Wait
 from groupspec.conformance.wire.log import now_us
 from groupspec.impl.broker.ticks import Ticks
 
@@ -25,9 +26,6 @@ TICK_NS: Final = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 PROCESSES_AGAIN: Final = 10
 """After so many samples it is asked again which processes belong to the client: a harness may be a shell that starts
 it."""
-
-Wait = tuple[int, int, int]
-"""From, to, and how long threads waited in between; all in microseconds."""
 
 
 class StallClock:
@@ -135,15 +133,6 @@ class WaitClock:
             now = {thread: waited for process in processes for thread, waited in waits_of(process)} | stolen()
             self._waits.add(now_us(), [(waited - self._before.get(who, 0)) // 1000 for who, waited in now.items()])
             self._before = now
-
-
-def longest_wait_us(waits: Iterable[Wait]) -> int:
-    """The longest wait in a row: of samples, one after the other, in which the process mostly waited."""
-    longest, total, ended_us = 0, 0, 0
-    for start, end, waited in waits:
-        total = waited + (total if start == ended_us else 0) if 2 * waited > end - start else 0
-        longest, ended_us = max(longest, total), end
-    return longest
 
 
 def waits_of(process: int) -> Iterator[tuple[str, int]]:

@@ -17,13 +17,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry, is_request, silences
+from groupspec.conformance.history.history import GROUP_APIS
+from groupspec.conformance.history.pairing import pairs
 from groupspec.conformance.traces.recorder import Recorder
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_broker import GROUP
 from groupspec.conformance.wire.case_run import CaseResult
-from groupspec.conformance.wire.history import GROUP_APIS
-from groupspec.conformance.wire.log import Entry, is_request, silences
-from groupspec.conformance.wire.pairing import pairs
 from groupspec.conformance.wire.scenario_context import CLIENT_ID
 from groupspec.impl.trace import Detail, TraceEvent
 

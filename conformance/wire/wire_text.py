@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.history.entry import Entry
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment, decode_subscription
 

@@ -12,9 +12,9 @@ from functools import cache
 from itertools import combinations
 from typing import Final
 
+from groupspec.conformance.checks import CHECKERS
 from groupspec.conformance.explain.protocol import SETTINGS
 from groupspec.conformance.noticed import of_the_reference
-from groupspec.conformance.wire.rules import CHECKERS
 from groupspec.conformance.wire_holes.occasions import APIS, BESIDE, CALLBACK, OF_A_MEMBER, PATH, UPSET
 from groupspec.spec.compiler import REBALANCES
 from groupspec.spec.rules import RULES

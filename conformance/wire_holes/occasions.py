@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final
 
-from groupspec.conformance.wire.history import NO_MEMBER, Exchange, History
-from groupspec.conformance.wire.protocol import (
+from groupspec.conformance.history.harness_protocol import (
     CALLBACKS,
     Close,
     Commit,
@@ -26,6 +25,7 @@ from groupspec.conformance.wire.protocol import (
     Wakeup,
     name_of,
 )
+from groupspec.conformance.history.history import NO_MEMBER, Exchange, History
 from groupspec.impl.core.messages import FetchResponse
 
 PATH: Final = ("without-coordinator", "joining", "syncing", "reading-positions", "stable")

@@ -16,12 +16,12 @@ from typing import Final
 
 import msgspec
 
+from groupspec.conformance.checks.verdicts import Verdict
+from groupspec.conformance.history.harness_protocol import FEATURES
+from groupspec.conformance.history.history import History
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import settings_of
-from groupspec.conformance.wire.history import History
-from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.scenarios import written_cases
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.conformance.wire.virtual.run import Running, Trial
 from groupspec.conformance.wire_holes import occasions
 from groupspec.conformance.wire_holes.needs import KINDS, Need, needs

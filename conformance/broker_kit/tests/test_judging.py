@@ -10,12 +10,12 @@ from groupspec.conformance.broker_kit.cells import INSIDE, Shown, by_cell, every
 from groupspec.conformance.broker_kit.driving import hurried
 from groupspec.conformance.broker_kit.judging import GroupVerdict, judge_group
 from groupspec.conformance.broker_kit.sending import Again, ServedDrawer
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.differential.brokers import BROKERS
 from groupspec.conformance.differential.drawing import PLACE, Pace
 from groupspec.conformance.differential.history import History
 from groupspec.conformance.differential.reference import ReferenceGroup, next_sent
 from groupspec.conformance.real_broker.jars import KAFKA_VERSION
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core.messages import ErrorCode, HeartbeatResponse, JoinGroupResponse
 from groupspec.impl.network.versions import API_VERSIONS, VersionRange

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import Judgement, Verdict
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.wire import scenario_context
 from groupspec.conformance.wire.campaign import run_campaign
@@ -16,7 +17,6 @@ from groupspec.conformance.wire.clients import mutated
 from groupspec.conformance.wire.results import ClientResult
 from groupspec.conformance.wire.scenarios import FULL, PATH, SCENARIOS, all_cases, family_of, written_cases
 from groupspec.conformance.wire.stalls import StallClock
-from groupspec.conformance.wire.verdicts import Judgement, Verdict
 
 JOBS = 6
 OF_PATH = {identifier: each for identifier, each in SCENARIOS.items() if family_of(each) == PATH}

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.cli import main
 from groupspec.conformance.real_broker.jars import KAFKA_VERSION, VERSIONS
 from groupspec.conformance.real_broker.tests.fixture import RealBroker
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON
 from groupspec.conformance.wire.live.recorder import live
-from groupspec.conformance.wire.verdicts import Verdict
 
 pytestmark = pytest.mark.real_broker
 JUDGED = {

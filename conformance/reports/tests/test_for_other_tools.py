@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from groupspec.conformance.checks.verdicts import Judgement, Verdict, combine
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_USAGE
 from groupspec.conformance.reports.badge import badge
@@ -23,7 +24,6 @@ from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.recording import judge_recording, load
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.scenarios import all_cases, written_cases
-from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine
 from groupspec.spec.rules import RULES
 
 BROKEN = Path(__file__).parents[2] / "wire" / "recorded" / "broken"

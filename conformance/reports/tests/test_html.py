@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from groupspec.conformance.checks import CHECKERS
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.reports.consequences import consequences
 from groupspec.conformance.reports.html import Results, conform_page, report_html
@@ -24,7 +25,6 @@ from groupspec.conformance.reports.tests import samples
 from groupspec.conformance.reports.verdicts import by_own_names, cell, findings, matrix
 from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.recording import judge_recording, load
-from groupspec.conformance.wire.rules import CHECKERS
 
 RECORDED = Path(__file__).parents[2] / "wire" / "recorded" / "broken"
 VOID = {"meta", "input", "br", "img", "link", "hr", "line", "rect", "path", "polygon", "ellipse", "polyline", "circle"}

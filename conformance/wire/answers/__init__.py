@@ -18,7 +18,7 @@ Nothing of a row is written by hand:
 * **What must follow** (`path`): the same machines take the answer, and then the ordinary answers of a broker and an
   application that polls on, until they come to rest. The requests and callbacks that they emit meanwhile are what the
   client must show, in time; the rules of the table's rows that fired are what its log is judged by, with the checkers
-  of `wire/rules`. For requests without a machine of their own (OffsetFetch, ListOffsets, Fetch, Metadata, LeaveGroup)
+  of `checks`. For requests without a machine of their own (OffsetFetch, ListOffsets, Fetch, Metadata, LeaveGroup)
   `spec/request_handling.py` has the outcome.
 
 `story` plays a row against a client, and `family` makes scenarios of them: one for each request and protocol, whose

@@ -8,9 +8,9 @@ from functools import cache
 from itertools import groupby, product
 from typing import Final
 
+from groupspec.conformance.checks import CHECKERS
 from groupspec.conformance.wire.answers.path import LEGS, POINTS, CannotBe, Course, course
 from groupspec.conformance.wire.answers.refusals import errors
-from groupspec.conformance.wire.rules import CHECKERS
 from groupspec.spec.rules import RULES
 from groupspec.spec.vocabulary import RESPONSES
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from groupspec.conformance.history.entry import Entry, Test, is_event, is_request
 from groupspec.conformance.wire.answers.rows import UNANSWERED, Row
-from groupspec.conformance.wire.log import Entry, Test, is_event, is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.impl.broker.actions import (
     Action,

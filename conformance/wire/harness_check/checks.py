@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry, is_done, raised
 from groupspec.conformance.wire.case_broker import GROUP
 from groupspec.conformance.wire.harness_check.sessions import (
     CLIENT_ID,
@@ -24,7 +25,6 @@ from groupspec.conformance.wire.harness_check.sessions import (
     STARTS_WITHIN_S,
     Session,
 )
-from groupspec.conformance.wire.log import Entry, is_done, raised
 from groupspec.impl.core.messages import FetchRequest, JoinGroupRequest
 
 EXPECTED_OFFSETS: Final = {0: (3, 5), 1: (0, 5), 2: (3, 5), 3: (0, 5)}

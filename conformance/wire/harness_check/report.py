@@ -7,6 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import Verdict
+from groupspec.conformance.history.harness_protocol import (
+    ONLY_CONSUMER_PROTOCOL,
+    StartupComplete,
+    joins_no_classic_group,
+)
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_check.checks import CHECKS, Check, NoOccasion, NotOffered
 from groupspec.conformance.wire.harness_check.sessions import (
@@ -18,9 +24,7 @@ from groupspec.conformance.wire.harness_check.sessions import (
     Story,
     run_story,
 )
-from groupspec.conformance.wire.protocol import ONLY_CONSUMER_PROTOCOL, StartupComplete, joins_no_classic_group
 from groupspec.conformance.wire.stalls import StallClock
-from groupspec.conformance.wire.verdicts import Verdict
 
 JOBS: Final = 3
 STILL_MS: Final = 1_000

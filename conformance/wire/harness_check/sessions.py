@@ -14,13 +14,9 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.case_broker import GROUP, RECORDS, CaseBroker
-from groupspec.conformance.wire.clients import Client
-from groupspec.conformance.wire.harness_process import Ending, HarnessProcess
-from groupspec.conformance.wire.log import (
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import (
     Entry,
-    Log,
     Test,
     every_poll_raised,
     has_records,
@@ -33,8 +29,13 @@ from groupspec.conformance.wire.log import (
     unserved,
     why_it_never_began,
 )
+from groupspec.conformance.history.timing import longest_wait_us
+from groupspec.conformance.wire.case_broker import GROUP, RECORDS, CaseBroker
+from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.harness_process import Ending, HarnessProcess
+from groupspec.conformance.wire.log import Log
 from groupspec.conformance.wire.scenario_context import STARTUP_WITHIN_MS, WITHIN_MS
-from groupspec.conformance.wire.stalls import WaitClock, longest_wait_us
+from groupspec.conformance.wire.stalls import WaitClock
 
 STARTS_WITHIN_S: Final = STARTUP_WITHIN_MS / 1000
 WITHIN_S: Final = WITHIN_MS / 1000

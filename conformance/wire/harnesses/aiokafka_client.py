@@ -17,9 +17,9 @@ from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.structs import TopicPartition
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.harness_protocol import CallbackName, Partition
 from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, Unsupported, kafka_settings, main
-from groupspec.conformance.wire.protocol import CallbackName, Partition
 
 Result = TypeVar("Result")
 

@@ -22,8 +22,8 @@ from typing import Any, Final, NoReturn, Protocol
 
 import msgspec
 
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.protocol import CallbackName, ConsumedRange, Event, Partition
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.harness_protocol import CallbackName, ConsumedRange, Event, Partition
 
 
 class AnyPartition(Protocol):

@@ -13,9 +13,9 @@ from threading import get_ident
 import confluent_kafka
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.harness_protocol import CallbackName, Partition
 from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, Unsupported, kafka_settings, main
-from groupspec.conformance.wire.protocol import CallbackName, Partition
 
 UNSUBSCRIBED_WITHIN_S = 5.0
 

@@ -14,9 +14,9 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.structs import TopicPartition
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.harness_protocol import Partition
 from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, Listener, kafka_settings, main
-from groupspec.conformance.wire.protocol import Partition
 
 CLOSE_TIMEOUT_MS = 5_000
 

@@ -9,9 +9,9 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from groupspec import impl
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.harness_protocol import Partition
 from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, Listener, kafka_settings, main
-from groupspec.conformance.wire.protocol import Partition
 from groupspec.impl import Consumer, TopicPartition, WakeupError
 from groupspec.impl.threads.designs import Design
 

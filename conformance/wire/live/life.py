@@ -14,13 +14,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry, is_event, is_request
+from groupspec.conformance.history.history import Exchange, assigned_by, names
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_broker import NoOccasion
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.history import Exchange, assigned_by, names
 from groupspec.conformance.wire.live.admin import Topic
-from groupspec.conformance.wire.log import Entry, Log, is_event, is_request
+from groupspec.conformance.wire.log import Log
 from groupspec.conformance.wire.scenario_context import ClientContext, Surroundings
 
 WITHIN_MS: Final = 25_000

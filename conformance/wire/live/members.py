@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupspec.conformance.wire.history import GROUP_APIS, subscription_of
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.history import GROUP_APIS, subscription_of
+from groupspec.conformance.history.pairing import pairs
 from groupspec.conformance.wire.live_cases import Rebalance
-from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.pairing import pairs
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse
 
 NEW_PROTOCOL: Final = ("68 ", "69 ")

@@ -13,8 +13,9 @@ from uuid import UUID
 
 from msgspec import structs
 
-from groupspec.conformance.wire.log import Entry, now_us
-from groupspec.conformance.wire.pairing import Waiting
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.pairing import Waiting
+from groupspec.conformance.wire.log import now_us
 from groupspec.impl.core.messages import FetchedPartition, FetchResponse, MetadataResponse, TopicPartition
 from groupspec.impl.network.addresses import Address, told_otherwise
 from groupspec.impl.network.answers import error_of

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
+from groupspec.conformance.history.history import History
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult, judged, settings_of, tell
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.live.admin import PREFIX, Admin, Topic
 from groupspec.conformance.wire.live.life import (

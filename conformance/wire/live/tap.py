@@ -14,8 +14,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.live.notes import Line, Notes
-from groupspec.conformance.wire.log import Entry, now_us
+from groupspec.conformance.wire.log import now_us
 from groupspec.impl.broker.ticks import Ticks
 from groupspec.impl.network.addresses import Address
 from groupspec.impl.network.errors import CodecError

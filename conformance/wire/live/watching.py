@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.history import History, Settings
 from groupspec.conformance.wire.case import CLOSE_WITHIN_MS
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
-from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_case
 from groupspec.conformance.wire.live.admin import Admin
 from groupspec.conformance.wire.live.members import Seen, members_in, speaks_the_new_protocol
 from groupspec.conformance.wire.live.recorder import LOST, STOPPED, Recorded, end_all
 from groupspec.conformance.wire.live.tap import Tap
 from groupspec.conformance.wire.live_cases import REBALANCES, watched
-from groupspec.conformance.wire.log import Entry, Log
+from groupspec.conformance.wire.log import Log
 from groupspec.conformance.wire.stalls import StallClock, together
 from groupspec.impl.network.addresses import Address
 

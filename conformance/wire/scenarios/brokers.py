@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupspec.conformance.history.entry import is_request
 from groupspec.conformance.releases import releases
 from groupspec.conformance.wire.case import Variant
-from groupspec.conformance.wire.log import is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from groupspec.conformance.history.entry import Entry, is_request
 from groupspec.conformance.wire.case import Variant
-from groupspec.conformance.wire.log import Entry, is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import reads_on

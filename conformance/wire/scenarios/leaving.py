@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Test, is_event, is_request
 from groupspec.conformance.wire.case import SMALL_TIMEOUT_MS, Variant
-from groupspec.conformance.wire.log import Test, is_event, is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
 from groupspec.conformance.wire.scenarios.between_polls import POINTS
 from groupspec.conformance.wire.scenarios.registry import scenario

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupspec.conformance.history.harness_protocol import BEGINNING
 from groupspec.conformance.wire.case import Variant
-from groupspec.conformance.wire.protocol import BEGINNING
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupspec.conformance.checks.leaders import NAMES_EPOCHS_FROM
+from groupspec.conformance.history.entry import has_records, is_event, is_request
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.case_broker import RECORDS
-from groupspec.conformance.wire.log import has_records, is_event, is_request
-from groupspec.conformance.wire.rules.leaders import NAMES_EPOCHS_FROM
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import IN_HAND_MS, REACHED_WITHIN_S, announced_round, becomes_stable

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
+from groupspec.conformance.history.harness_protocol import FEATURES
 from groupspec.conformance.wire.case import PLAIN, REQUEST_TIMEOUT_MS, SMALL_TIMEOUT_MS, Scenario, Variant
-from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.spec.rules import RULES
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupspec.conformance.history.entry import is_request
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.case_broker import RECORDS
-from groupspec.conformance.wire.log import is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import (

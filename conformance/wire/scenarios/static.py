@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.case import INSTANCE_ID, Variant
-from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import announced_round

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupspec.conformance.wire.log import Entry, is_event, is_request
+from groupspec.conformance.history.entry import Entry, is_event, is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
 from groupspec.impl.broker.actions import Hold
 from groupspec.impl.broker.log import WireEvent

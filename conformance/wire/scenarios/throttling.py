@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry, is_request
 from groupspec.conformance.wire.case import Variant
-from groupspec.conformance.wire.log import Entry, is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import REACHED_WITHIN_S, beats_on, becomes_stable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.harness_protocol import ErrorRaised, RecordsConsumed
 from groupspec.conformance.wire.case import RESET, Variant, reset_of
 from groupspec.conformance.wire.case_broker import RECORDS_ANEW
-from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.protocol import ErrorRaised, RecordsConsumed
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import beats_on, hold, reads_on, until_asked

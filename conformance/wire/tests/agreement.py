@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.traces import layout
 from groupspec.conformance.traces.columns import TableChecker
 from groupspec.conformance.traces.projection_cache import load
@@ -19,7 +20,6 @@ from groupspec.conformance.traces.recorder import Recorder
 from groupspec.conformance.traces.trace_rules import KINDS, RULES, Violation
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.to_trace import trace_events
-from groupspec.conformance.wire.verdicts import Verdict
 
 SHOWN: Final = ("C1", "C2", "H1", "H2", "J1", "M1")
 """Rules whose evidence in the kit's log is in its trace."""

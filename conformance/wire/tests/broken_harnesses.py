@@ -14,7 +14,7 @@ from groupspec.conformance.wire.clients import Client
 FRAME: Final = """
 import os, time
 import msgspec
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.wire.harnesses import base
 from groupspec.conformance.wire.harnesses.reference_client import Reference
 

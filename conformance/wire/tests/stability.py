@@ -24,13 +24,13 @@ from subprocess import Popen
 from typing import Final
 
 from groupspec.conformance import tied
+from groupspec.conformance.checks.verdicts import BROKEN, JUDGED, Verdict
 from groupspec.conformance.wire.campaign import JOBS, run_campaign
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import Client, find_client
 from groupspec.conformance.wire.results import Row
 from groupspec.conformance.wire.scenarios import all_cases
-from groupspec.conformance.wire.verdicts import BROKEN, JUDGED, Verdict
 
 CLIENTS: Final = ("reference", "java", "kgo", "confluent-kafka")
 LOOP: Final = "import time\nend = time.monotonic() + {seconds}\nwhile time.monotonic() < end: pass\n"

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import msgspec
 
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.history import History, Settings
-from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.protocol import FEATURES, Partition
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.harness_protocol import FEATURES, Partition
+from groupspec.conformance.history.history import History, Settings
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchedOffset,

@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.harness_check.sessions import SETTINGS
-from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.tests.stories import (
     BOTH,
     WireRun,

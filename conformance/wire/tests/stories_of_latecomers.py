@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.wire.tests.stories import ME, WireRun, first_round
 from groupspec.conformance.wire.tests.stories_of_leaders import Row, command
 

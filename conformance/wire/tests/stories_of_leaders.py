@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec import structs
 
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.tests.stories import BOTH, GROUP, ME, WireRun, eager_rebalance, first_round, waited
 from groupspec.impl.core.messages import (
     Broker,

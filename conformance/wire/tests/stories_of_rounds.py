@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.stories_of_leaders import without
 from groupspec.impl.core.messages import TopicPartition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun, first_round
 from groupspec.conformance.wire.tests.stories_of_leaders import Row
 from groupspec.impl.core.messages import (

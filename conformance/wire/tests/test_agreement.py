@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.client_builds import BUILDS
@@ -18,7 +19,6 @@ from groupspec.conformance.wire.tests.agreement import disagreements
 from groupspec.conformance.wire.tests.building import IN_RUST
 from groupspec.conformance.wire.tests.test_judging import result_of
 from groupspec.conformance.wire.tests.undocketed import JOBS, undocketed
-from groupspec.conformance.wire.verdicts import Verdict
 
 CORPUS = Path(__file__).parents[1] / "recorded"
 RECORDED = recordings_in([CORPUS])

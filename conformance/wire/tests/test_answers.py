@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.wire.answers import path
 from groupspec.conformance.wire.answers.family import answer_scenarios
 from groupspec.conformance.wire.answers.path import CannotBe, course
@@ -15,7 +16,6 @@ from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.scenarios import FULL, SCENARIOS, all_cases, case_of, find_cases, written_cases
 from groupspec.conformance.wire.scenarios.races import RACES
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec import load_machine
 
 BOTH = ("eager", "cooperative")

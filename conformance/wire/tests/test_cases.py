@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.traces.schema import json_schema
 from groupspec.conformance.wire import campaign as campaign_module
 from groupspec.conformance.wire import scenario_context
@@ -30,7 +31,6 @@ from groupspec.conformance.wire.scenarios import (
 )
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.tests import fake_harnesses as fake
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.rules import RULES
 
 JOBS = 6

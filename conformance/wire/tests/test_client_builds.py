@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.wire import client_builds
@@ -20,7 +21,6 @@ from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.conformance.wire.tests.building import BUILT_FIRST
 from groupspec.conformance.wire.tests.processes import is_gone
-from groupspec.conformance.wire.verdicts import Verdict
 
 BUILDS_IT = "#!/bin/sh\necho built >> {log}\necho '#!/bin/sh' > harness\nchmod +x harness\n"
 WARNS_FIRST = "#!/bin/sh\n" + "echo npm warn EBADENGINE Unsupported\n" * 20 + "echo npm error code ENOTCACHED\nexit 1\n"

@@ -7,9 +7,10 @@ from typing import cast
 
 import pytest
 
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.case_broker import CaseBroker
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.log import Entry, Log
+from groupspec.conformance.wire.log import Log
 from groupspec.conformance.wire.scenario_context import Missed, ScenarioContext
 from groupspec.conformance.wire.scenarios import written_cases
 from groupspec.conformance.wire.scenarios.committing import joins_though_refused

@@ -7,14 +7,14 @@ from typing import Final
 import pytest
 from confluent_kafka import KafkaError, TopicPartition
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.checks.verdicts import Verdict
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.harness_protocol import Event, Partition
 from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.harnesses import confluent_kafka_client as harness
 from groupspec.conformance.wire.harnesses.base import ListenerFailure
-from groupspec.conformance.wire.protocol import Event, Partition
 from groupspec.conformance.wire.scenarios import written_cases
-from groupspec.conformance.wire.verdicts import Verdict
 
 PARTITIONS: Final = [TopicPartition("orders", 0)]
 

@@ -13,8 +13,10 @@ from xml.etree import ElementTree
 import pytest
 
 from groupspec.conformance.api import judge
+from groupspec.conformance.checks.verdicts import Combined, Judgement, Verdict, combine, exit_code
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE, UsageProblem
+from groupspec.conformance.history.timing import Timing
 from groupspec.conformance.terminal import Terminal
 from groupspec.conformance.wire.answers.family import answer_ids
 from groupspec.conformance.wire.clients import BUILT_IN, Client
@@ -23,7 +25,6 @@ from groupspec.conformance.wire.results import Campaign, ClientResult, Crash, Ro
 from groupspec.conformance.wire.scenarios import PROFILES, SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests.broken_harnesses import Broken, harness
-from groupspec.conformance.wire.verdicts import Combined, Judgement, Timing, Verdict, combine, exit_code
 from groupspec.spec.rules import RULES
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.checks.checker import judge
+from groupspec.conformance.checks.verdicts import Verdict
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.harness_protocol import OF_A_CLASSIC_GROUP
 from groupspec.conformance.wire.live_cases import LIVE_CASES
-from groupspec.conformance.wire.protocol import OF_A_CLASSIC_GROUP
-from groupspec.conformance.wire.rules._checker import judge
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun, assigned_and_read
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.consumer_protocol import CONSUMER_PROTOCOL
 
 CASE = LIVE_CASES["live-consumer/first"]

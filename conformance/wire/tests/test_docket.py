@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from groupspec.conformance.checks.verdicts import CERTAIN_RUNS, Judgement, Verdict, combine
 from groupspec.conformance.cli import main
 from groupspec.conformance.commands._common import results
 from groupspec.conformance.errors import EXIT_OK
@@ -36,7 +37,6 @@ from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stability import installed
 from groupspec.conformance.wire.tests.undocketed import undocketed
-from groupspec.conformance.wire.verdicts import CERTAIN_RUNS, Judgement, Verdict, combine
 from groupspec.spec.rules import RULES
 
 CASES = [*all_cases(FULL), *LIVE_CASES.values()]

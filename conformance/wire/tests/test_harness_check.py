@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.harness_protocol import COMMANDS, FEATURES, ErrorRaised, misspelt_features, name_of
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON, Client, find_client
 from groupspec.conformance.wire.harness_check import CHECKS, Checked, check_harness, report, sessions
 from groupspec.conformance.wire.harness_check.checks import of_heartbeats, raised_by_close
-from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.protocol import COMMANDS, FEATURES, ErrorRaised, misspelt_features, name_of
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests.broken_harnesses import BROKEN, Broken, harness
 from groupspec.conformance.wire.tests.building import BUILT_FIRST
-from groupspec.conformance.wire.verdicts import Verdict
 
 pytestmark = pytest.mark.realtime
 AT_ONCE = 3

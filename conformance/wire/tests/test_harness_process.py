@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.log import Entry, Log, now_us
+from groupspec.conformance.wire.log import Log, now_us
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests.processes import is_gone
 

@@ -13,24 +13,24 @@ from xml.etree import ElementTree
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import BROKEN, Judgement, Verdict, combine, rule_named
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry, raised
+from groupspec.conformance.history.harness_protocol import wanting
+from groupspec.conformance.history.history import History
 from groupspec.conformance.terminal import Terminal
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.console import groups, show
 from groupspec.conformance.wire.gathering import judged_again
-from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import Outcome, judge_run, symptoms
 from groupspec.conformance.wire.junit import junit_xml
-from groupspec.conformance.wire.log import Entry, raised
-from groupspec.conformance.wire.protocol import wanting
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.scenarios import all_cases, written_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
-from groupspec.conformance.wire.verdicts import BROKEN, Judgement, Verdict, combine, rule_named
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.spec.rules import RULES
 

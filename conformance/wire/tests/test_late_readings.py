@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.rules import judge
+from groupspec.conformance.checks import judge
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.tests import stories, stories_of_applications
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.stories_of_applications import instead

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from groupspec.conformance.api import judge
+from groupspec.conformance.checks.verdicts import CERTAIN_RUNS, Judgement, Verdict
 from groupspec.conformance.wire import campaign as campaigns
 from groupspec.conformance.wire import planning
 from groupspec.conformance.wire.campaign import run_campaign
@@ -21,7 +22,6 @@ from groupspec.conformance.wire.planning import to_confirm
 from groupspec.conformance.wire.rule_choice import EVERY_RULE
 from groupspec.conformance.wire.runs import Finished, Job, Runs
 from groupspec.conformance.wire.tests.test_resume import CASES, CLIENTS, Made
-from groupspec.conformance.wire.verdicts import CERTAIN_RUNS, Judgement, Verdict
 
 BOUND_S = 10.0
 _, CLIENT = CLIENTS

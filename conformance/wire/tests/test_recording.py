@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import BROKEN, Verdict
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.wire.case_run import CaseResult
@@ -21,7 +22,6 @@ from groupspec.conformance.wire.scenarios import written_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import WireRun
 from groupspec.conformance.wire.tests.test_rules import drop
-from groupspec.conformance.wire.verdicts import BROKEN, Verdict
 from groupspec.spec.rules import RULES
 
 CORPUS = Path(__file__).parents[1] / "recorded"

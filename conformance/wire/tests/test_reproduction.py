@@ -16,19 +16,19 @@ from typing import Any
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import Judgement, Verdict
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.history import History
 from groupspec.conformance.wire import play
 from groupspec.conformance.wire.artefacts import write_artefacts
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import IN_PYTHON, mutated
-from groupspec.conformance.wire.history import History
-from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.recording import load
 from groupspec.conformance.wire.reproduction import write_reproduction
 from groupspec.conformance.wire.scenarios import find_cases
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.test_judging import result_of
-from groupspec.conformance.wire.verdicts import Judgement, Verdict
 from groupspec.impl.core.messages import FetchRequest, FetchResponse, TopicPartition
 from groupspec.impl.network.codec import decode_response, encode_request
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import Judgement, Verdict
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.judging import Outcome
@@ -14,7 +15,6 @@ from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH
 from groupspec.conformance.wire.tests.test_judging import result_of, spoiled
-from groupspec.conformance.wire.verdicts import Judgement, Verdict
 from groupspec.spec.rules import RULES
 
 FOREIGN_COMMIT = spoiled(lambda story: story.commit(1_500, 1, {BOTH[0]: 6}))

@@ -9,12 +9,13 @@ from functools import partial
 import pytest
 from msgspec import structs
 
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.history import History, once
-from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.protocol import CALLBACKS, FEATURES
-from groupspec.conformance.wire.rules import CHECKERS, judge
-from groupspec.conformance.wire.rules.heartbeats import heartbeats_are_regular
+from groupspec.conformance.checks import CHECKERS, judge
+from groupspec.conformance.checks.heartbeats import heartbeats_are_regular
+from groupspec.conformance.checks.verdicts import Verdict
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.harness_protocol import CALLBACKS, FEATURES
+from groupspec.conformance.history.history import History, once
 from groupspec.conformance.wire.tests import (
     stories,
     stories_of_applications,
@@ -28,7 +29,6 @@ from groupspec.conformance.wire.tests import (
 )
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun, waited
 from groupspec.conformance.wire.tests.stories_of_applications import done
-from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.core.messages import (
     JoinGroupRequest,
     JoinGroupResponse,

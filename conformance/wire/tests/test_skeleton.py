@@ -17,7 +17,7 @@ import pytest
 
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.wire.client_builds import BUILD_LIMIT_S, SOURCES
 from groupspec.conformance.wire.harness_check.report import OF_THE_PROTOCOL
 from groupspec.conformance.wire.skeleton import OPEN, SKELETONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.scenario_context import WITHIN_MS
 from groupspec.conformance.wire.scenarios import find_cases
 from groupspec.conformance.wire.scenarios.slowness import SLOWER_MS

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import CERTAIN_RUNS, Judgement, Verdict, combine
 from groupspec.conformance.wire.case import PLAIN, Case
 from groupspec.conformance.wire.results import Row
 from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases
 from groupspec.conformance.wire.tests.stability import CLIENTS, Held, busy, hold, installed
-from groupspec.conformance.wire.verdicts import CERTAIN_RUNS, Judgement, Verdict, combine
 
 TIMES, WITHIN_S = 3, 2_400
 CERTAIN = [Verdict.FAIL] * CERTAIN_RUNS

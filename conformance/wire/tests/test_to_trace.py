@@ -6,12 +6,12 @@ import dataclasses
 
 import pytest
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.judging import Outcome
-from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.conformance.wire.tests.agreement import found_in_trace
 from groupspec.conformance.wire.tests.stories import WireRun, expiry

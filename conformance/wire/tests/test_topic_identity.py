@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupspec.conformance.wire.rules import judge
+from groupspec.conformance.checks import judge
+from groupspec.conformance.checks.verdicts import BROKEN, Verdict
 from groupspec.conformance.wire.tests.stories_of_topics import FIRST, SECOND, begins_anew, gives_up, knows_no_better
-from groupspec.conformance.wire.verdicts import BROKEN, Verdict
 from groupspec.impl.core.messages import NO_TOPIC_ID
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import BROKEN
 from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
-from groupspec.conformance.wire.verdicts import BROKEN
 
 JOBS: Final = 4
 

@@ -7,11 +7,12 @@ import threading
 import traceback
 from collections.abc import Iterator, Sequence
 
-from groupspec.conformance.wire import protocol
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.harness_process import MAX_EVENTS_PER_SECOND, Ending
 from groupspec.conformance.wire.harnesses.base import Sink, stamped
 from groupspec.conformance.wire.harnesses.reference_client import Reference
-from groupspec.conformance.wire.log import Entry, Log, now_us
+from groupspec.conformance.wire.log import Log, now_us
 from groupspec.impl.threads.designs import Design
 
 

@@ -16,13 +16,13 @@ from functools import cache, partial
 from multiprocessing.connection import Connection
 from typing import Final
 
+from groupspec.conformance.checks.verdicts import BROKEN, Judgement
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.timing import Wait
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.wire import case_run
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.clients import IN_PYTHON
-from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.stalls import Wait
-from groupspec.conformance.wire.verdicts import BROKEN, Judgement
 from groupspec.conformance.wire.virtual.harness import HarnessThread
 from groupspec.conformance.wire.virtual.world import World
 from groupspec.impl.network import wire

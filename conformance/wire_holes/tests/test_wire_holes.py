@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 import pytest
 
+from groupspec.conformance.history.history import History
 from groupspec.conformance.wire.case_run import settings_of
-from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.scenarios import case_of, written_cases
 from groupspec.conformance.wire_holes import table
 from groupspec.conformance.wire_holes.needs import IN_CALLBACKS, KINDS, Need, needs

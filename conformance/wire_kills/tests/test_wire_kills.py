@@ -11,12 +11,12 @@ import jsonschema
 import msgspec
 import pytest
 
+from groupspec.conformance.checks.verdicts import BROKEN, Verdict
 from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.noticed import of_the_reference
 from groupspec.conformance.wire.recording import load, recordings_in
 from groupspec.conformance.wire.scenarios import case_of, find_cases, written_cases
-from groupspec.conformance.wire.verdicts import BROKEN, Verdict
 from groupspec.conformance.wire_kills import matrix
 from groupspec.conformance.wire_kills.matrix import Fate, Found, Unseen, WireKills
 from groupspec.conformance.wire_kills.page import matrix_markdown

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.wire.live.members import Seen, members_in, speaks_the_new_protocol
-from groupspec.conformance.wire.log import Entry
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchRequest,

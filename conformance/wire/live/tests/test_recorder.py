@@ -11,14 +11,16 @@ from typing import Any
 
 import pytest
 
+from groupspec.conformance.checks.verdicts import BROKEN, CERTAIN_RUNS, Judgement, Verdict
 from groupspec.conformance.cli import main
 from groupspec.conformance.commands import _conform_record
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_USAGE
+from groupspec.conformance.history.harness_protocol import Setting, fixed_otherwise
+from groupspec.conformance.history.history import History
 from groupspec.conformance.real_broker.probe import free_ports
 from groupspec.conformance.wire.case_run import CaseResult, settings_of
 from groupspec.conformance.wire.clients import IN_PYTHON, Client
 from groupspec.conformance.wire.gathering import judged_again
-from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.live import life
 from groupspec.conformance.wire.live.life import Member
@@ -27,10 +29,8 @@ from groupspec.conformance.wire.live.tests.cluster import TOPIC, addresses, clus
 from groupspec.conformance.wire.live.watching import watch
 from groupspec.conformance.wire.live_cases import LIVE_CASES, Rebalance, lived
 from groupspec.conformance.wire.log import Log
-from groupspec.conformance.wire.protocol import Setting, fixed_otherwise
 from groupspec.conformance.wire.recording import judge_recording, load
 from groupspec.conformance.wire.scenario_context import Surroundings
-from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Judgement, Verdict
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.consumer import Consumer
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from groupspec.conformance.history.entry import Entry, is_request
 from groupspec.conformance.history.message_json import to_json
 from groupspec.conformance.wire.live import tap as taps
 from groupspec.conformance.wire.live.asking import first_that_answers
 from groupspec.conformance.wire.live.notes import Line, Notes
 from groupspec.conformance.wire.live.tap import CUT_OFF, Tap, told
 from groupspec.conformance.wire.live.tests.cluster import PARTITIONS, RECORDS, TOPIC, addresses, cluster
-from groupspec.conformance.wire.log import Entry, Log, is_request
+from groupspec.conformance.wire.log import Log
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.messages import (

@@ -1,0 +1,164 @@
+"""Chapter L: close(), and what must not happen after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from groupspec.conformance.checks.checker import Finding, broken, checks, held, held_if, in_vain, within
+from groupspec.conformance.history.harness_protocol import Close, ShutdownComplete, joins_no_classic_group
+from groupspec.conformance.history.history import Exchange, History
+from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest, OffsetCommitRequest
+
+ENDS_MEMBERSHIP: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")
+
+
+def close_of_member(history: History) -> int | None:
+    """When close() was called on a member of the group; None if it was not."""
+    asked = history.close_us
+    known = [identity.from_us for identity in history.identities if asked is not None and identity.from_us < asked]
+    return asked if known and not history.between(known[-1], asked or 0, "LeaveGroup") else None
+
+
+def leave_at_close(history: History) -> Exchange | None:
+    """The LeaveGroup of a member that is closed."""
+    asked = close_of_member(history)
+    return None if asked is None else history.first("LeaveGroup", asked)
+
+
+@checks("L1")
+def close_leaves_once(history: History) -> Iterator[Finding]:
+    """close() of a dynamic member sends LeaveGroup, once, with its id; a heartbeat in flight does not matter.
+
+    It may be sent again when it was not answered, or with an error.
+    """
+    asked = close_of_member(history)
+    if asked is None or history.settings.instance_id:
+        return
+    leaves = [leave for leave in history.of("LeaveGroup") if leave.sent_us >= asked]
+    member_id = history.identities[-1].member_id
+    if not leaves and generation_lost(history, history.ends_us):
+        yield held("close() had nothing to leave: the generation was lost", asked)
+    elif not leaves:
+        yield in_vain("close() sent no LeaveGroup", asked, history.ends_us)
+    elif again := [later for earlier, later in pairwise(leaves) if earlier.error == "NONE"]:
+        yield broken(f"close() sent {len(leaves)} LeaveGroups", again[0].sent_us)
+    else:
+        same = leaves[0].asked(LeaveGroupRequest).member_id == member_id
+        yield held_if(same, "close() sent one LeaveGroup", "LeaveGroup carries another member id", leaves[0].sent_us)
+
+
+@checks("L1")
+def a_pending_id_is_given_back(history: History) -> Iterator[Finding]:
+    """close() while JoinGroup is out with an id that was only handed out: it holds the group up until it leaves."""
+    asked = history.close_us
+    joins = [join for join in history.of("JoinGroup") if asked is not None and join.sent_us < asked]
+    if asked is None or not joins or history.settings.instance_id:
+        return
+    if any(identity.from_us <= asked for identity in history.identities):
+        return
+    pending = joins[-1].asked(JoinGroupRequest).member_id
+    if not pending or joins[-1].ended_before(asked):
+        return
+    leaves = [e for e in history.of("LeaveGroup") if e.asked(LeaveGroupRequest).member_id == pending]
+    if leaves:
+        yield held("close() gave the member id back that was only handed out", leaves[0].sent_us)
+    else:
+        yield in_vain("close() sent no LeaveGroup for the member id that was handed out", asked, history.ends_us)
+
+
+def generation_lost(history: History, until_us: int) -> bool:
+    """Whether an answer took the membership away, and no JoinGroup followed: UNJOINED (L1), maybe with a kept id."""
+    told = (e.told_us for e in history.of("SyncGroup", "Heartbeat", "OffsetCommit") if e.error in ENDS_MEMBERSHIP)
+    last_us = max((at_us for at_us in told if at_us < until_us), default=None)
+    join = None if last_us is None else history.first("JoinGroup", last_us)
+    return last_us is not None and (join is None or join.sent_us > until_us)
+
+
+@checks("L2", needs="pull")
+def close_ends_in_time(history: History) -> Iterator[Finding]:
+    """close() returns within its bound, which begins when the application asks for it and no poll has to be over first.
+
+    A poll that overruns its timeout takes the client's time, not the application's.
+    """
+    if history.close_us is None:
+        return
+    asked = wants_to_close(history, history.close_us)
+    bound = history.settings.close_within_ms
+    done = [at_us for at_us, _ in history.events(ShutdownComplete)]
+    if done:
+        took = history.took_ms(asked, done[0])
+        yield within(history, asked, done[0], bound, f"close() returned after {took:.0f} ms")
+    else:
+        yield in_vain(f"close() did not return within {bound} ms", asked, history.ends_us)
+
+
+def wants_to_close(history: History, called_us: int) -> int:
+    """When the application asked for close(), or the poll that was in progress then should have been over."""
+    asked_us = next((at_us for at_us, _ in history.commands(Close) if at_us <= called_us), called_us)
+    over_us = (poll.over_us for poll in history.polls if poll.started_us <= asked_us <= (poll.ended_us or called_us))
+    return min(called_us, max(asked_us, next(over_us, asked_us)))
+
+
+@checks("L3")
+def nothing_revives_the_member(history: History) -> Iterator[Finding]:
+    """After LeaveGroup at close nothing joins, whatever late answer arrives."""
+    leave = leave_at_close(history)
+    if leave is None:
+        return
+    after = [e for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.sent_us > leave.sent_us]
+    late = [e for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.sent_us < leave.sent_us < e.told_us]
+    if after:
+        yield broken(f"{after[0].api} after LeaveGroup", after[0].sent_us)
+    elif late:
+        yield held(f"the late answer {late[-1].error} to {late[-1].api} had no effect", late[-1].told_us)
+
+
+@checks("L5", needs="auto_commit listener pull")
+def close_commits_first(history: History) -> Iterator[Finding]:
+    """close() with auto-commit: the last returned positions are committed before LeaveGroup.
+
+    In a consumer group (KIP-848) it is a heartbeat that leaves, and who has assigned its partitions by hand has nothing
+    to leave: there it is what was committed when close() returned.
+    """
+    leave = leave_at_close(history)
+    done = [at_us for at_us, _ in history.events(ShutdownComplete)]
+    if leave is not None:
+        end_us, before = leave.sent_us, "LeaveGroup"
+    elif done and (history.assigned_by_hand or joins_no_classic_group(history.settings.features)):
+        end_us, before = done[0], "close() returned"
+    else:
+        return
+    if not history.settings.auto_commit:
+        return
+    asked = history.until_close_us
+    for partition in sorted(history.owned_at(asked)):
+        expected = position_at(history, partition, asked)
+        if expected is not None:
+            offsets = [
+                committed.offset
+                for commit in history.between(0, end_us, "OffsetCommit")
+                for where, committed in commit.asked(OffsetCommitRequest).offsets.items()
+                if str(where) == partition
+            ]
+            last = offsets[-1] if offsets else "nothing"
+            right = f"{partition}: {expected} was committed before {before}"
+            wrong = f"{partition}: {last} was committed before {before}, not {expected}"
+            is_there = offsets and expected <= offsets[-1] <= history.next_record(partition, expected)
+            yield held_if(bool(is_there), right, wrong, end_us)
+
+
+def position_at(history: History, partition: str, at_us: int) -> int | None:
+    """Where the application was in a partition then: behind the last record that poll returned, or where it sought.
+
+    None if it has done neither since the partition was last taken away: who is given it again, were it the same member,
+    begins at the committed offset (Java: ConsumerCoordinator.onJoinPrepare assigns nothing, which drops the positions).
+    """
+    ends = (c.ended_us for c in history.callbacks if c.name != "partitions_assigned" and partition in c.partitions)
+    since_us = max((ended_us for ended_us in ends if ended_us is not None and ended_us <= at_us), default=0)
+    moves = [
+        (r.at_us, r.last + 1) for r in history.returned if r.partition == partition and since_us < r.at_us <= at_us
+    ]
+    moves += history.sought(partition, since_us, at_us)
+    return max(moves)[1] if moves else None

@@ -1,0 +1,241 @@
+"""Chapter O: where a partition is read from, and which records poll may return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, held_if
+from groupspec.conformance.checks.joining import lost_before, new_partitions
+from groupspec.conformance.history.harness_protocol import Seek, joins_no_classic_group
+from groupspec.conformance.history.history import Exchange, History, assigned_by, names, once
+from groupspec.impl.core.messages import (
+    FetchRequest,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    TopicPartition,
+)
+
+EARLIEST, LATEST = -2, -1
+POLICIES: Final = {"earliest": EARLIEST, "latest": LATEST}
+"""By auto.offset.reset; with any other one the application chooses."""
+
+
+@once
+def first_fetches(history: History) -> Iterator[tuple[TopicPartition, int, Exchange, int]]:
+    """The first Fetch of each new partition: partition, offset, Fetch, and when it was assigned.
+
+    None for a partition that is assigned anew before it is read.
+    """
+    rounds = list(assigned(history))
+    for number, (assigned_us, new) in enumerate(rounds, 1):
+        fetches = [each for each in history.fetches if each[0].sent_us >= assigned_us]
+        for name in sorted(new):
+            anew_us = next((at_us for at_us, later in rounds[number:] if name in later), history.ends_us + 1)
+            in_time = (each for each in fetches if each[0].sent_us < anew_us)
+            asked = ((*each, fetch) for fetch, offsets in in_time for each in offsets.items())
+            first = next((one for one in asked if str(one[0]) == name), None)
+            if first is not None:
+                yield *first, assigned_us
+
+
+@once
+def assigned(history: History) -> Iterator[tuple[int, frozenset[str]]]:
+    """When a member was told of new partitions, and of which: by SyncGroup, or in a consumer group by its callback."""
+    if joins_no_classic_group(history.settings.features):
+        yield from ((c.started_us, c.partitions) for c in history.callbacks if c.name == "partitions_assigned")
+    else:
+        yield from ((sync.told_us, new) for sync, new in new_partitions(history))
+
+
+def committed(history: History, partition: TopicPartition, from_us: int, to_us: int) -> int | None:
+    """What OffsetFetch said about a partition in between; None if nothing was said."""
+    for exchange in history.of("OffsetFetch"):
+        answer = exchange.answered(OffsetFetchResponse)
+        said = answer.offsets.get(partition) if answer is not None and exchange.error == "NONE" else None
+        if said is not None and from_us <= exchange.told_us <= to_us:
+            return said.offset
+    return None
+
+
+def has_returned_up_to(history: History, partition: TopicPartition, first: int, end: int, since_us: int) -> bool:
+    """Whether what poll has returned since then begins at one offset and goes on, without a gap, to another."""
+    for returned in history.returned:
+        if returned.partition == str(partition) and returned.at_us > since_us and first < end:
+            if returned.first not in (first, history.next_record(returned.partition, first)):
+                return False
+            first = returned.last + 1
+    return first <= end <= history.next_record(str(partition), first)
+
+
+def began_at(
+    history: History, partition: TopicPartition, offset: int, fetch: Exchange, assigned_us: int
+) -> tuple[int, int]:
+    """Where a new partition begins to be read, and when: at its first Fetch, or with the first records before it.
+
+    Its first records may come of a Fetch that was still out, at the very offset that is committed: Java takes them, as
+    the position is the same again (SubscriptionState.position, FetchCollector.fetchRecords). Then the next Fetch goes
+    on behind them, and may be sent before poll returns them (ClassicKafkaConsumer.poll, "we can send off the next round
+    of fetches").
+
+    Who has not asked for the committed offset (rule O1) may have kept its position, and what it had fetched: then it
+    goes on where the last poll ended, whatever its next Fetch asks for.
+    """
+    known = committed(history, partition, assigned_us, fetch.sent_us)
+    if known is None:
+        kept = kept_position(history, str(partition), assigned_us)
+        begins = offset if kept is None else kept
+    else:
+        begins = known if has_returned_up_to(history, partition, known, offset, assigned_us) else offset
+    later = (r.at_us for r in history.returned if r.partition == str(partition) and r.at_us > assigned_us)
+    return begins, fetch.sent_us if begins == offset else min(fetch.sent_us, next(later, fetch.sent_us))
+
+
+def kept_position(history: History, partition: str, assigned_us: int) -> int | None:
+    """The end of what poll had returned before an assignment, if it goes on right there after it; None if not."""
+    returned = [each for each in history.returned if each.partition == partition]
+    ended = next((each.last + 1 for each in reversed(returned) if each.at_us <= assigned_us), None)
+    first = next((each.first for each in returned if each.at_us > assigned_us), None)
+    goes_on = ended is not None and first in (ended, history.next_record(partition, ended))
+    return ended if goes_on else None
+
+
+def was_under_way(history: History, partition: TopicPartition, assigned_us: int, fetch: Exchange) -> bool:
+    """Whether a Fetch may be one of the assignment before, sent when the new one was written (rule S1 has that).
+
+    Not what was sent after the listener had been told of the new one.
+    """
+    earlier = (offsets for e, offsets in history.fetches if e.sent_us < assigned_us)
+    told = (c for c in history.callbacks if c.name == "partitions_assigned" and c.started_us >= assigned_us)
+    known = Known.by(assigned_us, next(told, None))
+    return not known.before(fetch, history) and any(partition in offsets for offsets in earlier)
+
+
+@checks("O1")
+def new_partitions_start_from_the_committed_offset(history: History) -> Iterator[Finding]:
+    """A newly assigned partition is read from its committed offset."""
+    for partition, offset, fetch, assigned_us in first_fetches(history):
+        known = committed(history, partition, assigned_us, fetch.sent_us)
+        if history.sought(str(partition), assigned_us, fetch.sent_us):
+            continue  # the application's position counts: rules O4 and O5 have its records
+        if known is None and was_under_way(history, partition, assigned_us, fetch):
+            continue
+        if known is None:
+            yield broken(f"{partition} was fetched without asking for its committed offset", fetch.sent_us)
+        elif known >= 0:
+            right = f"{partition} was fetched from its committed offset {known}"
+            wrong = f"{partition} was fetched from {offset}, committed is {known}"
+            begins, _ = began_at(history, partition, offset, fetch, assigned_us)
+            yield held_if(begins == known, right, wrong, fetch.sent_us)
+
+
+@checks("O6")
+def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
+    """Without a committed offset: auto.offset.reset, earliest or latest, as ListOffsets says.
+
+    Who has fetched the partition before knows its beginning: each Fetch answer says it (librdkafka
+    rd_kafka_offset_reset).
+    """
+    policy = history.settings.auto_offset_reset
+    for partition, offset, fetch, assigned_us in first_fetches(history) if policy in POLICIES else ():
+        if committed(history, partition, assigned_us, fetch.sent_us) != -1:
+            continue
+        if history.sought(str(partition), assigned_us, fetch.sent_us):
+            continue
+        done = (each.asked(FetchRequest).offsets for each in history.of("Fetch") if each.ended_before(assigned_us))
+        since_us = 0 if any(partition in offsets for offsets in done) else assigned_us
+        listed = listed_offset(history, partition, since_us, fetch.sent_us, POLICIES[policy])
+        what = f"{partition} has no committed offset"
+        if listed is None:
+            yield broken(f"{what}, and was fetched without asking for the {policy}", fetch.sent_us)
+        else:
+            right = f"{what} and was fetched from the {policy}, {listed}"
+            wrong = f"{partition} was fetched from {offset}, the {policy} offset is {listed}"
+            yield held_if(offset == listed, right, wrong, fetch.sent_us)
+
+
+def listed_offset(history: History, partition: TopicPartition, from_us: int, to_us: int, end: int) -> int | None:
+    """What ListOffsets said in between about an end of a partition: EARLIEST or LATEST."""
+    for exchange in history.of("ListOffsets"):
+        answer = exchange.answered(ListOffsetsResponse)
+        asked = exchange.asked(ListOffsetsRequest).timestamps.get(partition)
+        in_between = from_us <= exchange.sent_us and exchange.told_us <= to_us
+        if answer is not None and exchange.error == "NONE" and asked == end and in_between:
+            return answer.offsets[partition].offset
+    return None
+
+
+@checks("O2", needs="cooperative", rebalance="cooperative")
+def retained_partitions_go_on(history: History) -> Iterator[Finding]:
+    """What a cooperative member keeps over a round is not looked up again, and goes on where it was."""
+    for number, (previous, sync) in enumerate(pairwise(history.syncs)):
+        retained = assigned_by(sync) & assigned_by(previous)
+        if not retained or lost_before(history, sync):
+            continue
+        until = {name: kept_until(history, name, sync, history.syncs[number + 2 :]) for name in retained}
+        for exchange in history.of("OffsetFetch"):
+            asked = names(exchange.asked(OffsetFetchRequest).partitions) & retained
+            again = ", ".join(sorted(name for name in asked if sync.told_us <= exchange.sent_us < until[name]))
+            if again:
+                what = f"the committed offset of {again}, which was retained, was looked up again"
+                yield broken(what, exchange.sent_us)
+        yield from fetched_backwards(history, until, previous.told_us)
+        yield held(f"{', '.join(sorted(retained))} went on over the rebalance", sync.told_us)
+
+
+def kept_until(history: History, partition: str, sync: Exchange, later: Sequence[Exchange]) -> int:
+    """When a member has no longer what a round left it: a later one takes it away, or the membership is lost.
+
+    Who is given it back after that begins anew.
+    """
+    taken = (each.told_us for each in later if partition not in assigned_by(each))
+    lost = (at_us for at_us in history.gave_up_us if at_us >= sync.told_us)
+    return min([*taken, *lost, history.ends_us + 1])
+
+
+def fetched_backwards(history: History, until_us: Mapping[str, int], since_us: int) -> Iterator[Finding]:
+    """Records of a retained partition that poll returned twice, or skipped."""
+    following: dict[str, tuple[int, int]] = {}
+    for returned in history.returned:
+        if since_us <= returned.at_us < until_us.get(returned.partition, 0):
+            expected, last_us = following.get(returned.partition, (returned.first, returned.at_us))
+            following[returned.partition] = returned.last + 1, returned.at_us
+            for _, offset in history.sought(returned.partition, last_us, returned.at_us):
+                expected = offset
+            if returned.first not in (expected, history.next_record(returned.partition, expected)):
+                what = f"{returned.partition}: poll returned offset {returned.first}, {expected} was next"
+                yield broken(what, returned.at_us)
+
+
+@checks("O3", needs="listener")
+def no_records_of_what_is_not_owned(history: History) -> Iterator[Finding]:
+    """poll() returns nothing of a partition that was revoked or lost."""
+    for returned in history.returned:
+        owned = returned.partition in history.owned_at(returned.at_us)
+        wrong = f"poll returned records of {returned.partition}, which was not owned"
+        yield held_if(owned, "records were returned of owned partitions only", wrong, returned.at_us)
+
+
+@checks("O3", needs="seek")
+def what_was_out_when_the_application_sought_is_dropped(history: History) -> Iterator[Finding]:
+    """The next Fetch is from the offset that was asked for, whatever Fetch or lookup of a position was still out."""
+    for asked_us, done_us, seek in history.carried_out(Seek):
+        where, target = TopicPartition(seek.topic, seek.partition), history.target(seek)
+        sent = ((e, e.asked(FetchRequest).offsets.get(where)) for e in history.of("Fetch") if e.sent_us >= asked_us)
+        counts = (
+            (e.sent_us, offset)
+            for e, offset in sent
+            if offset == target or (offset is not None and Known(done_us).before(e, history))
+        )
+        first = next(counts, None)
+        if first is None:
+            continue
+        since = (c for c in history.callbacks if done_us < c.started_us < first[0])
+        if any(str(where) in callback.partitions for callback in since):
+            continue
+        right = f"{where} was fetched from {target}, as the application had asked"
+        wrong = f"{where} was fetched from {first[1]}, the application had asked for {target}"
+        yield held_if(first[1] == target, right, wrong, first[0])

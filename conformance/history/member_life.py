@@ -1,0 +1,300 @@
+"""A member's life in any world as the history that the rules of the wire kit read.
+
+What the member knows is what it has taken: an answer counts from then on, and none where it never came. The harness's
+events are made of the application's calls and callbacks. Times are exact, and nothing stands still but what the life
+says did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any, Final, cast
+
+import msgspec
+
+from groupspec.conformance.history import harness_protocol as protocol
+from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.event import TIMERS_RACE, TIMERS_WAIT, Event
+from groupspec.conformance.history.harness_protocol import BEGINNING, CallbackName, Partition
+from groupspec.conformance.history.history import History, Settings
+from groupspec.conformance.history.life import Life
+from groupspec.conformance.history.message_json import from_json
+from groupspec.impl.core.config import RebalanceProtocol
+from groupspec.impl.core.events import COORDINATOR
+from groupspec.impl.core.messages import NoAnswer
+from groupspec.impl.network.answers import error_of
+
+FEATURES: Final = frozenset({
+    *("listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull", "poll_interval", "auto_commit"),
+    *("static", "seek", "pause", "wakeup", "raising_listener", "close_timeout", "callback_commit", "callback_seek"),
+})  # fmt: skip
+"""What the reference offers."""
+_CALLBACKS: Final[
+    Mapping[str, type[protocol.PartitionsAssigned | protocol.PartitionsRevoked | protocol.PartitionsLost]]
+] = {
+    "on_partitions_assigned": protocol.PartitionsAssigned,
+    "on_partitions_revoked": protocol.PartitionsRevoked,
+    "on_partitions_lost": protocol.PartitionsLost,
+}
+
+
+def members(life: Life) -> list[str]:
+    """The processes in it, in the order of their first event."""
+    return list(dict.fromkeys(event.member for event in life.events if event.member))
+
+
+def history_of(life: Life, member: str) -> History:
+    """What the rules may read of it."""
+    events = list(_one_after_the_other(event for event in life.events if event.member in (member, "")))
+    stalls_us = list(_stalls_us(events))
+    events = [event for event in events if event.member]
+    return History(list(_Reader(life, events).entries()), _settings(life, member, events), stalls_us)
+
+
+def _one_after_the_other(events: Iterable[Event]) -> Iterator[Event]:
+    """In virtual time much happens in one moment, in the order in which it is noted: each a microsecond later."""
+    at_us = -1
+    for event in events:
+        at_us = max(at_us + 1, event.at_us)
+        yield msgspec.structs.replace(event, at_us=at_us)
+
+
+_REFUSALS: Final = ("IllegalStateError", "ConsumerClosedError")
+
+
+def _refused(events: Iterable[Event]) -> Iterator[int]:
+    """What was not done, by `id`: the beginning and the end of calls that were refused; requests that did not go out.
+
+    A call is refused at once, inside of a callback or after close().
+    """
+    under_way: dict[str, list[Event]] = {}
+    requests: dict[int, Event] = {}
+    for event in events:
+        calls = under_way.setdefault(event.thread, [])
+        if event.kind == "called":
+            calls.append(event)
+        elif event.kind in ("returned", "raised") and calls and calls[-1].name == event.name:
+            call = calls.pop()
+            if event.error in _REFUSALS and event.at_us - call.at_us < 1_000:
+                yield from (id(call), id(event))
+        elif event.kind == "request":
+            requests[event.number] = event
+        elif event.kind == "disconnected" and event.number in requests:
+            yield id(requests[event.number])
+
+
+_STALLS: Final = {TIMERS_RACE: TIMERS_WAIT, "stand_still": "go_on"}
+"""What holds a member up, and what ends that."""
+
+
+def _stalls_us(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
+    """From when to when the member was held up."""
+    begun_us = None
+    for event in events:
+        if event.name in _STALLS and event.kind == "fault":
+            begun_us = event.at_us
+        elif event.name in _STALLS.values() and event.kind == "fault" and begun_us is not None:
+            yield begun_us, event.at_us
+            begun_us = None
+    if begun_us is not None:
+        yield begun_us, events[-1].at_us
+
+
+def _settings(life: Life, member: str, events: list[Event]) -> Settings:
+    given = life.header.settings[member]
+    told = next(event for event in events if event.name == "config")
+    eager = dict(told.value["detail"])["rebalance"] == RebalanceProtocol.EAGER.value
+    return Settings(
+        rebalance="eager" if eager else "cooperative",
+        close_within_ms=30_000,
+        auto_commit=given["enable_auto_commit"],
+        instance_id=given["group_instance_id"] or "",
+        features=FEATURES | {"eager" if eager else "cooperative"},
+        **{
+            name: given[name]
+            for name in (
+                *("session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "retry_backoff_ms"),
+                *("auto_commit_interval_ms", "request_timeout_ms", "auto_offset_reset"),
+            )
+        },
+    )
+
+
+class _Reader:
+    """Goes through a member's events once."""
+
+    def __init__(self, life: Life, events: list[Event]) -> None:
+        self._events = events
+        self._answers = {event.number: event.message for event in events if event.kind == "answered"}
+        self._asked: dict[int, Entry] = {}
+        self._connections: dict[str, int] = {}
+        self._numbers = count()  # of connections, where the world does not number them
+        self._coordinator = -1
+        self._polled_us = 0
+        self._running: list[CallbackName] = []
+        self._on: dict[str, Callable[[Event], Iterator[Entry]]] = {
+            "connected": self._connected,
+            "request": self._request,
+            "taken": self._taken,
+            "disconnected": self._disconnected,
+            "called": self._called,
+            "returned": self._ended,
+            "raised": self._ended,
+            "callback": self._callback,
+            "callback_ended": self._callback_ended,
+        }
+        if life.header.design == "core":  # without a consumer no call returns them
+            self._on["records"] = self._records
+
+    def entries(self) -> Iterator[Entry]:
+        """What the log of the wire kit would have of it."""
+        refused = set(_refused(self._events))
+        for event in self._events:
+            if id(event) not in refused and (handler := self._on.get(event.kind)) is not None:
+                yield from handler(event)
+
+    # Wire -------------------------------------------------------------------------------------------------------------
+
+    def _connected(self, event: Event) -> Iterator[Entry]:
+        self._coordinator = event.value
+        return iter(())
+
+    def _request(self, event: Event) -> Iterator[Entry]:
+        message = from_json(event.message)
+        number = event.connection
+        if number < 0:
+            number = self._connections.setdefault(event.to, next(self._numbers))
+        node = event.text or (str(self._coordinator) if event.to == COORDINATOR else event.to)
+        self._asked[event.number] = entry = Entry(
+            *(event.at_us, "wire", "request"),
+            api=type(message).__name__.removesuffix("Request"),
+            message=message,
+            node=int(node) if node.isdigit() else -1,
+            connection=number,
+            correlation_id=event.number,
+        )
+        yield entry
+
+    def _taken(self, event: Event) -> Iterator[Entry]:
+        asked = self._asked.get(event.number)
+        if asked is None:
+            return
+        message = from_json(event.message or self._answers.get(event.number))
+        if isinstance(message, NoAnswer):
+            yield Entry(event.at_us, "wire", "disconnect", node=asked.node, connection=asked.connection)
+            return
+        yield replace(
+            asked,
+            at_us=event.at_us,
+            kind="response",
+            error=error_of(cast("Any", message)).name,
+            throttle_ms=event.throttle_ms,
+            message=message,
+        )
+
+    def _disconnected(self, event: Event) -> Iterator[Entry]:
+        number = event.connection if event.connection >= 0 else self._connections.pop(event.to, -1)
+        yield Entry(event.at_us, "wire", "disconnect", connection=number)
+
+    # Application ------------------------------------------------------------------------------------------------------
+
+    def _called(self, event: Event) -> Iterator[Entry]:
+        if event.name == "poll":
+            given = event.value[0] if event.value and isinstance(event.value[0], int) else 0
+            self._polled_us = event.at_us
+            yield _said(event, protocol.PollStarted(poll_ms=given))
+        elif event.name == "close":
+            yield _said(event, protocol.ShutdownRequested())
+        for command in _commands(event):
+            yield Entry(event.at_us, "kit", "command", protocol.encode(command).decode())
+            if event.name not in _RETURN:
+                yield _said(event, protocol.CommandDone(command=protocol.name_of(type(command))))
+
+    def _ended(self, event: Event) -> Iterator[Entry]:
+        if event.kind == "raised":
+            call = "seek" if event.name.startswith("seek") else event.name
+            woken = event.error == "WakeupError"
+            yield _said(event, protocol.ErrorRaised(error=event.error, message=event.text, call=call, woken=woken))
+        if event.name == "poll":
+            if event.value:
+                yield _consumed(event, _ranges(event.value))
+            yield _said(event, protocol.PollReturned(elapsed_ms=(event.at_us - self._polled_us) // 1_000))
+        elif event.name == "close":
+            yield _said(event, protocol.ShutdownComplete())
+        elif event.name in _RETURN:
+            yield _said(event, protocol.CommandDone(command=event.name))
+
+    def _callback(self, event: Event) -> Iterator[Entry]:
+        if (kind := _CALLBACKS.get(event.name)) is not None:
+            self._running.append(cast("CallbackName", protocol.name_of(kind)))
+            yield _said(event, kind(partitions=[_partition(name) for name in event.value], application_thread=True))
+
+    def _callback_ended(self, event: Event) -> Iterator[Entry]:
+        if self._running and event.name in ("", *_CALLBACKS):
+            yield _said(event, protocol.CallbackReturned(callback=self._running.pop(), raised=bool(event.error)))
+
+    def _records(self, event: Event) -> Iterator[Entry]:
+        found = [(name, [offset for offset, *_ in records]) for name, records in event.value]
+        yield _consumed(event, [_range(_partition(name), offsets) for name, offsets in found])
+
+
+END: Final = -1
+"""The offset of a seek to the end, as ListOffsets has it."""
+_RETURN: Final = ("subscribe", "unsubscribe", "assign", "commit", "seek", "pause", "resume")
+"""Calls whose end is noted; those of a core are events, and done at once."""
+
+
+def _commands(event: Event) -> Iterator[protocol.AnyCommand]:
+    """What the kit would have asked for, for the application to make this call."""
+    given = event.value or []
+    match event.name:
+        case "subscribe" | "Subscribe":
+            topics = given[0] if given and isinstance(given[0], list) else []
+            named = [each for each in (given[-1] if given and isinstance(given[-1], list) else []) if len(each) == 2]
+            pattern = next((value for name, value in named if name == "pattern" and value), "")
+            yield protocol.Subscribe([one for one in topics if isinstance(one, str)], pattern)
+        case "unsubscribe" | "Unsubscribe":
+            yield protocol.Unsubscribe()
+        case "assign":
+            yield protocol.Assign([_partition(name) for name in given[0]])
+        case "commit" | "commit_async" | "Commit":
+            yield protocol.Commit()
+        case "wakeup":
+            yield protocol.Wakeup()
+        case "seek":
+            where, offset = _partition(given[0]), given[1]
+            yield protocol.Seek(where.topic, where.partition, offset if isinstance(offset, int) else offset["offset"])
+        case "seek_to_beginning" | "seek_to_end":
+            end = BEGINNING if event.name == "seek_to_beginning" else END
+            yield from (protocol.Seek(each.topic, each.partition, end) for each in map(_partition, given))
+        case "pause":
+            yield protocol.Pause([_partition(name) for name in given[0]])
+        case "resume":
+            yield protocol.Resume([_partition(name) for name in given[0]])
+
+
+def _said(event: Event, said: protocol.AnyEvent) -> Entry:
+    stamped = msgspec.structs.replace(said, at_us=event.at_us)
+    return Entry(event.at_us, "client", protocol.name_of(type(said)), event=stamped)
+
+
+def _consumed(event: Event, ranges: list[protocol.ConsumedRange]) -> Entry:
+    return _said(event, protocol.RecordsConsumed(count=sum(one.count for one in ranges), partitions=ranges))
+
+
+def _ranges(records: list[list[Any]]) -> list[protocol.ConsumedRange]:
+    by_partition: dict[Partition, list[int]] = {}
+    for topic, number, offset, *_ in records:
+        by_partition.setdefault(Partition(topic, number), []).append(offset)
+    return [_range(partition, offsets) for partition, offsets in by_partition.items()]
+
+
+def _range(partition: Partition, offsets: list[int]) -> protocol.ConsumedRange:
+    return protocol.ConsumedRange(partition.topic, partition.partition, len(offsets), offsets[0], offsets[-1])
+
+
+def _partition(name: str) -> Partition:
+    topic, _, number = name.rpartition("-")
+    return Partition(topic, int(number))
