@@ -115,6 +115,8 @@ def closing_runs_the_callback_first(history: History) -> Iterator[Finding]:
     asked_us = history.close_us
     if asked_us is None or not history.owned_at(asked_us) or history.assigned_by_hand:
         return
+    if history.how_closed.another_thread:
+        return  # the thread that runs callbacks (rule C5) may never come back
     leave = history.first("LeaveGroup", asked_us)
     done = history.events(ShutdownComplete)
     if leave is None and not done:

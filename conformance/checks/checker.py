@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.checks.verdicts import BREACH, Judgement, Verdict
 from groupspec.conformance.history.harness_protocol import wanting
-from groupspec.conformance.history.history import TWO_SOCKETS_US, Callback, Exchange, History
+from groupspec.conformance.history.history import Callback, Exchange, History
 from groupspec.conformance.history.timing import Timing
 from groupspec.spec.rules import RULES
 
@@ -71,14 +70,20 @@ def in_vain(reason: str, since_us: int, at_us: int) -> Finding:
     return Finding(False, reason, at_us, since_us, timed=True)
 
 
-def missing(history: History, reason: str, since_us: int, until_us: int | None = None) -> Iterator[Finding]:
+def missing(
+    history: History, reason: str, since_us: int, until_us: int | None = None, *, joins: bool = False
+) -> Iterator[Finding]:
     """The rule was broken: what it demands of a client by itself did not come, up to this time or the run's end.
 
-    No finding if close() was called, or that time came, before it could.
+    No finding if close() was called, or that time came, before it could. `joins`: it is a part of joining, for which
+    some clients need a poll, and all a coordinator.
     """
     end_us = history.ends_us if until_us is None else until_us
     end_us = min(end_us, history.until_close_us) if since_us < history.until_close_us else end_us
-    if history.took_ms(since_us, end_us) >= DUE_WITHIN_MS:
+    if joins and history.coordinator_lost_us(end_us) is not None:
+        return
+    took_ms = history.able_to_join_ms if joins else history.took_ms
+    if took_ms(since_us, end_us) >= DUE_WITHIN_MS:
         yield in_vain(reason, since_us, end_us)
 
 
@@ -129,13 +134,14 @@ class Known:
         the same connection. What two sockets bring is as far apart as the kit's reading of them.
         """
         late_us = request.sent_us - history.busy_us(self.told_us, request.sent_us)
-        if late_us > self.told_us + IN_FLIGHT_US:
+        if late_us > self.told_us + history.exact.in_flight_us:
             return True
         read = history.answered_before(request)
         if read is not None and read.told_us >= self.told_us and read.request.connection == self.connection:
             return True
         return any(
-            request.sent_us > at_us and (connection == request.request.connection or late_us > at_us + TWO_SOCKETS_US)
+            request.sent_us > at_us
+            and (connection == request.request.connection or late_us > at_us + history.exact.two_connections_us)
             for at_us, connection in self.shown
         )
 

@@ -12,6 +12,8 @@ from groupspec.conformance.history.history import Exchange, History
 from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest, OffsetCommitRequest
 
 ENDS_MEMBERSHIP: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")
+KEEPS_THE_ID: Final = "ILLEGAL_GENERATION"
+"""Who joins after it, joins with the id that it had."""
 
 
 def close_of_member(history: History) -> int | None:
@@ -34,12 +36,14 @@ def close_leaves_once(history: History) -> Iterator[Finding]:
     It may be sent again when it was not answered, or with an error.
     """
     asked = close_of_member(history)
-    if asked is None or history.settings.instance_id:
+    if asked is None or history.settings.instance_id or out_of_time(history):
         return
     leaves = [leave for leave in history.of("LeaveGroup") if leave.sent_us >= asked]
     member_id = history.identities[-1].member_id
     if not leaves and generation_lost(history, history.ends_us):
         yield held("close() had nothing to leave: the generation was lost", asked)
+    elif not leaves and is_without_coordinator(history, asked):
+        yield held("close() could not tell the coordinator, which was unknown", asked)
     elif not leaves:
         yield in_vain("close() sent no LeaveGroup", asked, history.ends_us)
     elif again := [later for earlier, later in pairwise(leaves) if earlier.error == "NONE"]:
@@ -69,11 +73,29 @@ def a_pending_id_is_given_back(history: History) -> Iterator[Finding]:
 
 
 def generation_lost(history: History, until_us: int) -> bool:
-    """Whether an answer took the membership away, and no JoinGroup followed: UNJOINED (L1), maybe with a kept id."""
-    told = (e.told_us for e in history.of("SyncGroup", "Heartbeat", "OffsetCommit") if e.error in ENDS_MEMBERSHIP)
-    last_us = max((at_us for at_us in told if at_us < until_us), default=None)
-    join = None if last_us is None else history.first("JoinGroup", last_us)
-    return last_us is not None and (join is None or join.sent_us > until_us)
+    """Whether an answer took the membership away, and no JoinGroup followed: UNJOINED (L1), maybe with a kept id.
+
+    A JoinGroup without an id that is not answered has nothing to leave either.
+    """
+    told = [e for e in history.of("SyncGroup", "Heartbeat", "OffsetCommit") if e.error in ENDS_MEMBERSHIP]
+    last = max((e for e in told if e.told_us < until_us), key=lambda each: each.told_us, default=None)
+    join = None if last is None else history.first("JoinGroup", last.told_us)
+    if last is None or join is None or join.sent_us > until_us:
+        return last is not None
+    return last.error != KEEPS_THE_ID and not any(last.told_us < i.from_us < until_us for i in history.identities)
+
+
+def is_without_coordinator(history: History, from_us: int) -> bool:
+    """Whether the coordinator was unknown then, and was not found any more."""
+    unknown = history.coordinator_lost_us(from_us) is not None
+    return unknown and not any(e.told_us > from_us for e in history.answers("FindCoordinator", "NONE"))
+
+
+def out_of_time(history: History) -> bool:
+    """Whether close() took all the time that the application gave it: who runs out of it leaves as it is (rule L2)."""
+    limits = [command.timeout_ms for _, command in history.commands(Close) if command.timeout_ms is not None]
+    done = [at_us for at_us, _ in history.events(ShutdownComplete)]
+    return bool(limits and done) and done[0] - history.until_close_us >= 1000 * limits[0]
 
 
 @checks("L2", needs="pull")
@@ -130,11 +152,12 @@ def close_commits_first(history: History) -> Iterator[Finding]:
         end_us, before = done[0], "close() returned"
     else:
         return
-    if not history.settings.auto_commit:
+    if not history.settings.auto_commit or out_of_time(history):
         return
     asked = history.until_close_us
+    worked_on_us = history.polls[-1].started_us if history.how_closed.block_raised and history.polls else asked
     for partition in sorted(history.owned_at(asked)):
-        expected = position_at(history, partition, asked)
+        expected = position_at(history, partition, worked_on_us)
         if expected is not None:
             offsets = [
                 committed.offset

@@ -21,7 +21,7 @@ def a_refused_commit_ends_in_a_rejoin(history: History) -> Iterator[Finding]:
         join = history.first("JoinGroup", told)
         why = f"after OffsetCommit was answered {exchange.error}"
         if join is None:
-            yield from missing(history, f"no JoinGroup {why}", told)
+            yield from missing(history, f"no JoinGroup {why}", told, joins=True)
         elif again := refused_again(history, exchange, join.sent_us):
             yield broken(f"the same identity in another OffsetCommit {why}", again.sent_us)
         else:

@@ -59,7 +59,7 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
         revoked = (c for c in history.callbacks if c.name == "partitions_revoked")
         callback = next((c for c in revoked if c.started_us >= told - history.slack_us), None)
         if callback is None or callback.ended_us is None:
-            yield from missing(history, f"{taken}: taken away, and no revoked callback", told)
+            yield from missing(history, f"{taken}: taken away, and no revoked callback", told, joins=True)
             continue
         if not history.before_close(callback.ended_us):
             continue
@@ -73,7 +73,7 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
 def joined_again(history: History, since_us: int, what: str, join: Exchange | None) -> Iterator[Finding]:
     """Whether the first JoinGroup after a round came right after what it had to wait for."""
     if join is None:
-        yield from missing(history, f"no JoinGroup right after {what}", since_us)
+        yield from missing(history, f"no JoinGroup right after {what}", since_us, joins=True)
         return
     from_us = held_up_until(history, since_us, join.sent_us)
     if history.took_ms(from_us, join.sent_us) > REJOIN_WITHIN_MS:

@@ -17,10 +17,9 @@ from groupspec.conformance.checks.checker import (
     within,
 )
 from groupspec.conformance.history.harness_protocol import ErrorRaised
-from groupspec.conformance.history.history import GROUP_APIS, REBALANCE, Exchange, History, once
+from groupspec.conformance.history.history import COORDINATOR_GONE, GROUP_APIS, REBALANCE, Exchange, History, once
 from groupspec.impl.core.messages import FindCoordinatorResponse
 
-COORDINATOR_GONE: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
 LOADED_FIRST: Final = ("JoinGroup", "SyncGroup", "OffsetCommit", "OffsetFetch")
 """What a coordinator that is loading the group refuses."""
 PASSING: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "REBALANCE_IN_PROGRESS")

@@ -127,7 +127,7 @@ def still_member(history: History, at_us: int) -> bool:
     gone = [e.told_us or e.sent_us for e in history.of("LeaveGroup")]
     gone += [e.told_us for e in history.of("Heartbeat") if e.error in NO_MEMBER]
     joined = [e.told_us for e in history.answers("JoinGroup", "NONE") if e.told_us <= at_us]
-    return bool(joined) and not any(joined[-1] <= left <= at_us for left in gone)
+    return bool(joined) and not any(joined[-1] <= left <= at_us for left in [*gone, *history.expired_us])
 
 
 @once
@@ -292,7 +292,7 @@ def every_error_has_an_effect(history: History) -> Iterator[Finding]:
         if expelled_us < history.until_close_us and (seen is None or seen.sent_us > expelled_us):
             yield in_vain(f"no {effect} {why}", beat.told_us, expelled_us)
         elif seen is None or seen.sent_us > expelled_us:
-            yield from missing(history, f"no {effect} {why}", beat.told_us)
+            yield from missing(history, f"no {effect} {why}", beat.told_us, joins=True)
         else:
             yield held(f"{effect} {history.took_ms(beat.told_us, seen.sent_us):.0f} ms {why}", seen.sent_us)
 
@@ -312,7 +312,7 @@ def is_raised(history: History, refused: Exchange) -> Iterator[Finding]:
     raised = [at_us for at_us, _ in history.events(ErrorRaised) if at_us >= told - history.slack_us]
     if raised and history.before_close(raised[0]):
         yield held(f"the application was told {history.took_ms(told, raised[0]):.0f} ms {why}", raised[0])
-    elif history.took_ms(told, history.until_close_us) > RAISED_WITHIN_MS:
+    elif history.able_to_join_ms(told, history.until_close_us) > RAISED_WITHIN_MS:
         yield in_vain(f"nothing was raised {why}", told, history.until_close_us)
 
 

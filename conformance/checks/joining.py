@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.checks.checker import (
     Finding,
     Known,
@@ -74,6 +73,7 @@ def one_round_at_a_time(history: History) -> Iterator[Finding]:
             given_up
             or earlier.ended_before(later.sent_us)
             or history.connections_closed(earlier.sent_us, later.sent_us)
+            or bool(history.between(earlier.sent_us, later.sent_us, "LeaveGroup"))
         )
         right = f"{later.api} was sent after the answer to {earlier.api}"
         wrong = f"{later.api} was sent while a {earlier.api} was unanswered"
@@ -87,9 +87,9 @@ def a_rebalance_is_seen_through(history: History) -> Iterator[Finding]:
         told, why = exchange.told_us, f"after {exchange.api} was answered {exchange.error}"
         done = next((sync for sync in history.syncs if sync.told_us > told), None)
         if history.first("JoinGroup", told) is None:
-            yield from missing(history, f"no JoinGroup {why}", told)
+            yield from missing(history, f"no JoinGroup {why}", told, joins=True)
         elif done is None:
-            yield from missing(history, f"no SyncGroup succeeded {why}", told)
+            yield from missing(history, f"no SyncGroup succeeded {why}", told, joins=True)
         else:
             yield held(f"after {exchange.error}: JoinGroup, and SyncGroup succeeded", done.told_us)
 
@@ -111,7 +111,7 @@ def member_id_is_taken_at_once(history: History) -> Iterator[Finding]:
         again = history.first("JoinGroup", told)
         assert given is not None
         if again is None:
-            yield from missing(history, "no second JoinGroup after MEMBER_ID_REQUIRED", told)
+            yield from missing(history, "no second JoinGroup after MEMBER_ID_REQUIRED", told, joins=True)
             continue
         took = history.took_ms(told, again.sent_us)
         if again.asked(JoinGroupRequest).member_id != given.member_id:
@@ -144,6 +144,8 @@ def identity_after_errors(history: History) -> Iterator[Finding]:
         known = [identity for identity in history.identities if identity.from_us <= exchange.told_us]
         if join is None or not known or any(exchange.told_us < e.told_us <= join.sent_us for e in triggers):
             continue  # the last answer before it decides
+        if history.gave_up(exchange.told_us, join.sent_us):
+            continue
         expected = "" if exchange.error == "UNKNOWN_MEMBER_ID" else known[-1].member_id
         wanted = "no member id" if not expected else "the same member id"
         sent = join.asked(JoinGroupRequest).member_id
@@ -282,7 +284,7 @@ def nothing_joins_before_the_first_poll(history: History) -> Iterator[Finding]:
 def nothing_is_fetched_during_an_eager_round(history: History) -> Iterator[Finding]:
     """What was given up is neither fetched nor returned until SyncGroup has succeeded."""
     for join, sync in rejoined(history):
-        start, end = join.sent_us + IN_FLIGHT_US, sync.told_us
+        start, end = join.sent_us + history.exact.in_flight_us, sync.told_us
         if end <= start:
             continue
         too_soon = [each for each in history.returned if start < each.at_us < end - history.slack_us]
@@ -339,9 +341,11 @@ def an_assignment_is_applied(history: History) -> Iterator[Finding]:
         reason = f"{', '.join(sorted(added))}: assigned by SyncGroup, and never handed to the listener"
         if any(added <= c.partitions and told - history.slack_us <= c.started_us <= until for c in assigned):
             yield held("the assignment was handed to the listener", told)
+        elif history.gave_up(told, until):
+            continue  # what the listener is not told of yet it is not told of any more
         elif following is not None and following.api == "JoinGroup" and not was_told(history, sync, until):
             yield broken(f"{reason} before the next JoinGroup, for which there was no reason", until)
-        elif polled and history.took_ms(told, polled[-1]) > APPLIED_WITHIN_MS:
+        elif polled and history.able_to_join_ms(told, polled[-1]) > APPLIED_WITHIN_MS:
             yield in_vain(f"{reason} in {len(polled)} polls", told, polled[-1])
 
 

@@ -25,12 +25,17 @@ class Told(NamedTuple):
 
 
 def leaders(history: History) -> dict[str, list[Told]]:
-    """What the client was told of each partition, in the order of the answers."""
+    """What the client was told of each partition, in the order of the answers; of a topic made anew from then on."""
     found: dict[str, list[Told]] = {}
+    ids: dict[str, bytes] = {}
     told = (e for e in history.of("Metadata") if e.request.version >= NAMES_EPOCHS_FROM and e.answer is not None)
     for exchange in sorted(told, key=lambda each: each.told_us):
         answer = exchange.answered(MetadataResponse)
         for topic in answer.topics if answer is not None else ():
+            if topic.topic_id != ids.setdefault(topic.topic, topic.topic_id):
+                ids[topic.topic] = topic.topic_id
+                for each in topic.partitions:
+                    found.pop(f"{topic.topic}-{each.partition}", None)
             for each in topic.partitions:
                 if each.leader_epoch >= 0:
                     said = Told(exchange, each.leader_epoch, each.leader)

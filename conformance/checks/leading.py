@@ -85,8 +85,11 @@ def joined_again(history: History, sync: Exchange, at_us: int, what: str) -> Ite
     if again is not None:
         since_us = min(at_us, again.sent_us)
         reason = f"JoinGroup {history.took_ms(since_us, again.sent_us):.0f} ms after Metadata had told of {what}"
-        yield within(history, since_us, again.sent_us, REJOINS_WITHIN_MS, reason)
-    elif history.took_ms(at_us, history.until_close_us) > REJOINS_WITHIN_MS:
+        if history.able_to_join_ms(since_us, again.sent_us) <= REJOINS_WITHIN_MS:
+            yield held(reason, again.sent_us)
+        else:
+            yield within(history, since_us, again.sent_us, REJOINS_WITHIN_MS, reason)
+    elif history.able_to_join_ms(at_us, history.until_close_us) > REJOINS_WITHIN_MS:
         reason = f"Metadata told the leader of {what}, and it did not join again"
         yield in_vain(reason, at_us, history.until_close_us)
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, held_if
 from groupspec.conformance.checks.joining import lost_before, new_partitions
+from groupspec.conformance.checks.topic_identity import was_recreated
 from groupspec.conformance.history.harness_protocol import Seek, joins_no_classic_group
 from groupspec.conformance.history.history import Exchange, History, assigned_by, names, once
 from groupspec.impl.core.messages import (
@@ -16,6 +17,7 @@ from groupspec.impl.core.messages import (
     ListOffsetsResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    OffsetForLeaderEpochRequest,
     TopicPartition,
 )
 
@@ -158,8 +160,8 @@ def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
 
 
 def listed_offset(history: History, partition: TopicPartition, from_us: int, to_us: int, end: int) -> int | None:
-    """What ListOffsets said in between about an end of a partition: EARLIEST or LATEST."""
-    for exchange in history.of("ListOffsets"):
+    """What ListOffsets said last in between about an end of a partition: EARLIEST or LATEST."""
+    for exchange in reversed(history.of("ListOffsets")):
         answer = exchange.answered(ListOffsetsResponse)
         asked = exchange.asked(ListOffsetsRequest).timestamps.get(partition)
         in_between = from_us <= exchange.sent_us and exchange.told_us <= to_us
@@ -186,6 +188,20 @@ def retained_partitions_go_on(history: History) -> Iterator[Finding]:
         yield held(f"{', '.join(sorted(retained))} went on over the rebalance", sync.told_us)
 
 
+def moved(history: History, partition: str, from_us: int, to_us: int) -> bool:
+    """Whether the client had a reason to read the partition from elsewhere in between."""
+    validations = history.between(from_us, to_us, "OffsetForLeaderEpoch")
+    asked = any(partition in names(e.asked(OffsetForLeaderEpochRequest).epochs) for e in validations)
+    gave_up = any(partition in c.partitions and from_us < c.started_us <= to_us for c in history.callbacks)
+    made_anew = was_recreated(history, partition.rpartition("-")[0], from_us, to_us)
+    return asked or gave_up or made_anew or out_of_range(history, partition, from_us, to_us)
+
+
+def out_of_range(history: History, partition: str, from_us: int, to_us: int) -> bool:
+    """Whether a Fetch of the partition was answered OFFSET_OUT_OF_RANGE in between."""
+    return any(from_us <= at_us <= to_us for at_us in history.out_of_range_us.get(partition, ()))
+
+
 def kept_until(history: History, partition: str, sync: Exchange, later: Sequence[Exchange]) -> int:
     """When a member has no longer what a round left it: a later one takes it away, or the membership is lost.
 
@@ -193,7 +209,8 @@ def kept_until(history: History, partition: str, sync: Exchange, later: Sequence
     """
     taken = (each.told_us for each in later if partition not in assigned_by(each))
     lost = (at_us for at_us in history.gave_up_us if at_us >= sync.told_us)
-    return min([*taken, *lost, history.ends_us + 1])
+    left = (leave.sent_us for leave in history.of("LeaveGroup") if leave.sent_us >= sync.told_us)
+    return min([*taken, *lost, *left, history.ends_us + 1])
 
 
 def fetched_backwards(history: History, until_us: Mapping[str, int], since_us: int) -> Iterator[Finding]:
@@ -203,6 +220,8 @@ def fetched_backwards(history: History, until_us: Mapping[str, int], since_us: i
         if since_us <= returned.at_us < until_us.get(returned.partition, 0):
             expected, last_us = following.get(returned.partition, (returned.first, returned.at_us))
             following[returned.partition] = returned.last + 1, returned.at_us
+            if moved(history, returned.partition, last_us, returned.at_us):
+                expected = returned.first
             for _, offset in history.sought(returned.partition, last_us, returned.at_us):
                 expected = offset
             if returned.first not in (expected, history.next_record(returned.partition, expected)):
@@ -236,6 +255,8 @@ def what_was_out_when_the_application_sought_is_dropped(history: History) -> Ite
         since = (c for c in history.callbacks if done_us < c.started_us < first[0])
         if any(str(where) in callback.partitions for callback in since):
             continue
+        if len(history.sought(str(where), asked_us, first[0])) > 1:
+            continue  # another one followed, which is looked at by itself
         right = f"{where} was fetched from {target}, as the application had asked"
         wrong = f"{where} was fetched from {first[1]}, the application had asked for {target}"
         yield held_if(first[1] == target, right, wrong, first[0])

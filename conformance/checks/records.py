@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, sent_knowing
-from groupspec.conformance.checks.positions import EARLIEST, began_at, first_fetches
-from groupspec.conformance.checks.topic_identity import was_recreated
+from groupspec.conformance.checks.positions import EARLIEST, began_at, first_fetches, moved
 from groupspec.conformance.history.harness_protocol import BEGINNING, Pause, Resume, Seek
 from groupspec.conformance.history.history import History, Returned, names, once
-from groupspec.impl.core.messages import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
+from groupspec.impl.core.messages import FetchRequest, ListOffsetsRequest
 
 
 @once
@@ -30,20 +29,6 @@ def successions(history: History) -> Iterator[tuple[int, Returned]]:
         if due >= 0 and not moved(history, each.partition, since_us, each.at_us):
             yield due, each
         following[each.partition] = each.last + 1, each.at_us
-
-
-def moved(history: History, partition: str, from_us: int, to_us: int) -> bool:
-    """Whether the client had a reason to read the partition from elsewhere in between."""
-    validations = history.between(from_us, to_us, "OffsetForLeaderEpoch")
-    asked = any(partition in names(e.asked(OffsetForLeaderEpochRequest).epochs) for e in validations)
-    gave_up = any(partition in c.partitions and from_us < c.started_us <= to_us for c in history.callbacks)
-    made_anew = was_recreated(history, partition.rpartition("-")[0], from_us, to_us)
-    return asked or gave_up or made_anew or out_of_range(history, partition, from_us, to_us)
-
-
-def out_of_range(history: History, partition: str, from_us: int, to_us: int) -> bool:
-    """Whether a Fetch of the partition was answered OFFSET_OUT_OF_RANGE in between."""
-    return any(from_us <= at_us <= to_us for at_us in history.out_of_range_us.get(partition, ()))
 
 
 @checks("O1")

@@ -87,14 +87,21 @@ def a_lost_connection_is_made_again(history: History) -> Iterator[Finding]:
 
 @checks("H5")
 def a_session_that_runs_out_is_noticed(history: History) -> Iterator[Finding]:
-    """No heartbeat answered for a session timeout: the coordinator is looked for, or the membership doubted."""
+    """No heartbeat answered for a session timeout: the coordinator is looked for, or the membership doubted.
+
+    REBALANCE_IN_PROGRESS is an answer, too (Java: HeartbeatResponseHandler, receiveHeartbeat); and there is nothing to
+    be done while the coordinator is looked for anyhow.
+    """
     session_ms = history.settings.session_timeout_ms
     bound = session_ms + NOTICED_WITHIN_MS
     for beat in history.of("Heartbeat"):
-        good = [e.told_us for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.error == "NONE"]
+        alive = ("NONE", "REBALANCE_IN_PROGRESS")
+        good = [e.told_us for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.error in alive]
         last_us = max((at_us for at_us in good if at_us <= beat.sent_us), default=None)
         end = min(history.until_close_us, beat.told_us or history.ends_us)
         if last_us is None or (end - last_us) / 1000 <= session_ms:
+            continue
+        if history.coordinator_lost_us(last_us + 1000 * session_ms) is not None:
             continue
         lost = (at_us for at_us in history.gave_up_us if at_us > last_us)
         moments = [at_us for at_us in (gives_up_waiting(history, beat), next(lost, None)) if at_us is not None]
@@ -118,7 +125,7 @@ def a_join_is_waited_for(history: History) -> Iterator[Finding]:
     for join in history.of("JoinGroup"):
         end = join.told_us or history.until_close_us
         given_up = given_up_by_the_client(history, join, end)
-        waited = history.took_ms(join.sent_us, given_up or end)
+        waited = history.took_ms(join.sent_us, end) if given_up is None else history.apart_ms(join.sent_us, given_up)
         limits = f"(rebalance timeout {settings.max_poll_interval_ms} ms)"
         if given_up is not None and waited < least_ms:
             yield broken(f"JoinGroup was given up after {waited:.0f} ms {limits}", given_up)
@@ -127,11 +134,13 @@ def a_join_is_waited_for(history: History) -> Iterator[Finding]:
 
 
 def given_up_by_the_client(history: History, join: Exchange, end_us: int) -> int | None:
-    """When the client hung up on a JoinGroup, or sent another, before the answer; None if it did not."""
+    """When the client hung up on a JoinGroup, or sent another, before the answer; None if it did not, or had left."""
     connection = join.request.connection
     notes = (e for e in history.entries if e.kind == "note" and e.api == "JoinGroup" and e.connection == connection)
     if any("the connection is cut" in note.text for note in notes):
         return None
     hung_up = [e.at_us for e in history.entries if e.kind == "disconnect" and e.connection == connection]
     again = [later.sent_us for later in history.of("JoinGroup")]
-    return min((at_us for at_us in (*hung_up, *again) if join.sent_us < at_us < end_us), default=None)
+    given_up_us = min((at_us for at_us in (*hung_up, *again) if join.sent_us < at_us < end_us), default=None)
+    left = given_up_us is not None and history.between(join.sent_us, given_up_us, "LeaveGroup")
+    return None if left else given_up_us

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, missing
 from groupspec.conformance.history.harness_protocol import ErrorRaised
 from groupspec.conformance.history.history import History, Returned, once
@@ -118,4 +117,4 @@ def _knew(history: History, told_us: int, returned: Returned) -> bool:
     """Whether the client surely knew when it chose these records: it may do so when the poll begins."""
     began = [poll.started_us for poll in history.polls if poll.started_us <= returned.at_us]
     at_us = began[-1] if began else returned.at_us
-    return at_us - history.busy_us(told_us, at_us) > told_us + IN_FLIGHT_US
+    return at_us - history.busy_us(told_us, at_us) > told_us + history.exact.in_flight_us

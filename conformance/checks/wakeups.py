@@ -27,12 +27,16 @@ def a_wakeup_ends_one_call(history: History) -> Iterator[Finding]:
     for number, (asked_us, done_us) in enumerate(zip(asked, done, strict=False)):
         until_us = asked[number + 1] if number + 1 < len(asked) else history.ends_us
         polls = [each for each in history.polls if (each.ended_us or until_us) >= done_us]
-        polls = [each for each in polls if each.started_us < min(until_us, history.until_close_us)]
+        polls = [each for each in polls if each.started_us < until_us]
+        if polls and (polls[0].ended_us or until_us) >= min(until_us, history.until_close_us):
+            continue  # the next wakeup, or close(), came before any call could end by this one
         errors = [at_us for at_us, call in woken if asked_us <= at_us <= until_us and call in WAKEABLE]
         if len(errors) > 1:
             yield broken("a second call was ended by one wakeup", errors[1])
         elif errors:
-            since_us = max(asked_us, max((p.started_us for p in history.polls if p.started_us <= errors[0]), default=0))
+            began_us = max((p.started_us for p in history.polls if p.started_us <= errors[0]), default=0)
+            callbacks_us = [c.ended_us for c in history.callbacks if c.ended_us is not None and c.ended_us <= errors[0]]
+            since_us = max(asked_us, began_us, *callbacks_us)  # a callback is not interrupted
             reason = f"a wakeup ended one call after {history.took_ms(since_us, errors[0]):.0f} ms"
             yield within(history, since_us, errors[0], WOKEN_WITHIN_MS, reason)
         elif polls and polls[0].ended_us is not None:

@@ -399,7 +399,14 @@ class ErrorRaised(Event, frozen=True, tag="error"):
 
 
 class ShutdownRequested(Event, frozen=True, tag="shutdown_requested"):
-    """close() is being called."""
+    """close() is being called.
+
+    `another_thread`: by a thread that does not poll, where no callback can run. `block_raised`: at the end of a block
+    that raises, whose last poll's records the application has not worked on.
+    """
+
+    another_thread: bool = False
+    block_raised: bool = False
 
 
 class ShutdownComplete(Event, frozen=True, tag="shutdown_complete"):

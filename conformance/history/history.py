@@ -14,7 +14,6 @@ from functools import cached_property, lru_cache, wraps
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
-from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.history.fetched import NOTHING, Fetched, asked_for, fetched
 from groupspec.conformance.history.harness_protocol import (
@@ -36,7 +35,7 @@ from groupspec.conformance.history.harness_protocol import (
     name_of,
 )
 from groupspec.conformance.history.pairing import pairs
-from groupspec.conformance.history.timing import Timing, longest_wait_us
+from groupspec.conformance.history.timing import ON_THE_WIRE, Exactness, Timing, longest_wait_us
 from groupspec.impl.broker.controls import REFUSES
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.impl.core.messages import (
@@ -58,16 +57,13 @@ GROUP_APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "Offse
 """Requests that only the group's coordinator answers."""
 REBALANCE: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 """Errors after which a member joins again."""
+COORDINATOR_GONE: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
+"""Errors after which a client looks for its coordinator again."""
 NO_MEMBER: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 """Errors that end a membership, whoever keeps its id."""
 
-SAME_TIME_US: Final = 1_000
-"""Two stamps made by two processes for one thing that travels between them."""
 CLOCKLESS_SLACK_US: Final = 30_000
 """An event without a stamp of its own has the time of its arrival."""
-TWO_SOCKETS_US: Final = 15_000
-"""How far the kit may be off with the order of what two sockets, or a socket and a pipe, bring; see `LATE_US` in
-`groupspec.impl.broker.ticks`."""
 SOONER: Final = 0.5
 """Of the heartbeat interval: clearly sooner than a timer that was late once."""
 RUNS_ON_US: Final = 75_000
@@ -202,6 +198,7 @@ class History:
     waits_us: Sequence[tuple[int, int, int]] = ()
     """Start and end of each stretch in which threads of the client's process waited for a processor, and for how long.
     """
+    exact: Exactness = ON_THE_WIRE
 
     @cached_property
     def listed(self) -> dict[object, Any]:
@@ -245,8 +242,8 @@ class History:
 
     @cached_property
     def syncs(self) -> list[Exchange]:
-        """Rounds that were completed: SyncGroups that succeeded."""
-        return list(self.answers("SyncGroup", "NONE"))
+        """Rounds that were completed: SyncGroups that succeeded, with an assignment that can be read."""
+        return [sync for sync in self.answers("SyncGroup", "NONE") if is_readable(sync)]
 
     @cached_property
     def identities(self) -> list[Identity]:
@@ -339,8 +336,21 @@ class History:
             lookup.sent_us if lookup is not None else self.ends_us,
             next((at_us for at_us in closed if at_us >= told_us), self.ends_us),
         )
-        under_way = given_up_us - self.busy_us(told_us, given_up_us) <= told_us + IN_FLIGHT_US
+        under_way = given_up_us - self.busy_us(told_us, given_up_us) <= told_us + self.exact.in_flight_us
         return not under_way or self.says_lost(told_us, given_up_us)
+
+    def coordinator_lost_us(self, at_us: int) -> int | None:
+        """Since when the coordinator was unknown at that time; None if it was known.
+
+        It is unknown after an answer that says so, or the end of its connection, until FindCoordinator is answered.
+        """
+        asked = self.of(*GROUP_APIS)
+        lost = [e.told_us for e in asked if e.error in COORDINATOR_GONE and e.told_us <= at_us]
+        to_it = {e.request.connection for e in asked}
+        lost += [e.at_us for e in self.of_kind("disconnect") if e.connection in to_it and e.at_us <= at_us]
+        found = [e.told_us for e in self.answers("FindCoordinator", "NONE") if e.told_us <= at_us]
+        since_us = max(lost, default=None)
+        return None if since_us is None or max(found, default=0) > since_us else since_us
 
     def was_expelled(self) -> bool:
         """Whether the coordinator expelled the member, which was silent for too long, or did not join in time."""
@@ -364,6 +374,11 @@ class History:
     def close_us(self) -> int | None:
         """When close() was called; None if it was not."""
         return next((at_us for at_us, _ in self.events(ShutdownRequested)), None)
+
+    @property
+    def how_closed(self) -> ShutdownRequested:
+        """How close() was called, if it was."""
+        return next((event for _, event in self.events(ShutdownRequested)), ShutdownRequested())
 
     @property
     def until_close_us(self) -> int:
@@ -400,6 +415,14 @@ class History:
                 found.append(PollCall(*started, entry.at_us))
                 started = None
         return found if started is None else [*found, PollCall(*started, None)]
+
+    def able_to_join_ms(self, from_us: int, to_us: int) -> float:
+        """For how long of that time a client could join: one that joins in poll() only while that was under way."""
+        took_ms = self.took_ms(from_us, to_us)
+        if "join_needs_poll" not in self.settings.features:
+            return took_ms
+        inside = (min(each.ended_us or to_us, to_us) - max(each.started_us, from_us) for each in self.polls)
+        return min(took_ms, sum(max(0, each) for each in inside) / 1000)
 
     def between_polls(self, from_us: int, to_us: int) -> list[int]:
         """When the application was between two polls in that time: the next one's start, or `to_us` before it."""
@@ -515,12 +538,24 @@ class History:
 
     @cached_property
     def gave_up_us(self) -> Sequence[int]:
-        """When the client took its membership for lost: its callback, or, without one, a JoinGroup as a new member."""
+        """When the client took its membership for lost: its callback, or, without one, a JoinGroup as a new member.
+
+        A static member that has not polled in time sends no LeaveGroup.
+        """
         if "lost_callback" in self.settings.features:
-            return self._lost_us
+            return sorted([*self._lost_us, *self.expired_us])
         joined = self.identities[0].from_us if self.identities else self.ends_us
         anew = (e for e in self.of("JoinGroup") if e.sent_us > joined and not e.asked(JoinGroupRequest).member_id)
-        return [exchange.sent_us for exchange in anew]
+        return sorted([*(exchange.sent_us for exchange in anew), *self.expired_us])
+
+    @cached_property
+    def expired_us(self) -> Sequence[int]:
+        """When a static member had not polled for its interval; of others a LeaveGroup tells that."""
+        if not self.settings.instance_id:
+            return ()
+        interval_us = 1000 * self.settings.max_poll_interval_ms
+        pauses = ((poll.ended_us, later.started_us) for poll, later in pairwise(self.polls))
+        return [end + interval_us for end, start in pauses if end is not None and start - end > interval_us]
 
     def gave_up(self, from_us: int, to_us: int) -> bool:
         """Whether the client took its membership for lost in between."""
@@ -541,7 +576,7 @@ class History:
     def slack_us(self) -> int:
         """How far the stamps of client and wire may be off: more if the kit has to stamp the harness's events."""
         clockless = any(entry.event is not None and entry.event.at_us is None for entry in self.entries)
-        return CLOCKLESS_SLACK_US if clockless else SAME_TIME_US
+        return CLOCKLESS_SLACK_US if clockless else self.exact.same_time_us
 
     def timing(self, from_us: int, to_us: int, bound_ms: float) -> Timing:
         """A stretch of time, and what of it is not the client's."""
@@ -572,11 +607,11 @@ class History:
         set, as Java's for the next commit from when the poll began (ConsumerCoordinator.maybeAutoCommitOffsetsAsync).
         """
         for start, end in reversed(_during(self._own_stalls_us, 0, at_us)):
-            if end < at_us - TWO_SOCKETS_US:
+            if end < at_us - self.exact.two_connections_us:
                 break
             at_us = start
         for start, end, waited in reversed(_during(self._own_waits_us, 0, at_us)):
-            if end < at_us - SAME_TIME_US or 2 * waited <= end - start:
+            if end < at_us - self.exact.same_time_us or 2 * waited <= end - start:
                 break
             at_us = max(start, min(end, at_us) - waited)
         return at_us
@@ -659,6 +694,16 @@ def _during(spans: Sequence[Span], from_us: int, to_us: int) -> Sequence[Span]:
 def subscription_of(join: JoinGroupRequest) -> Subscription | None:
     """What the first protocol's metadata says; None when it cannot be decoded."""
     return _subscription(join.protocols[0][1]) if join.protocols else None
+
+
+def is_readable(sync: Exchange) -> bool:
+    """Whether the assignment in a SyncGroup's answer can be decoded; an empty one can."""
+    answer = sync.answered(SyncGroupResponse)
+    with suppress(MalformedProtocolData):
+        if answer is not None and answer.assignment:
+            decode_assignment(answer.assignment)
+        return True
+    return False
 
 
 def assigned_by(sync: Exchange) -> frozenset[str]:

@@ -2,7 +2,8 @@
 
 What the member knows is what it has taken: an answer counts from then on, and none where it never came. The harness's
 events are made of the application's calls and callbacks. Times are exact, and nothing stands still but what the life
-says did.
+says did. What an answer says of the member's quota is left out: a life tells when the core hands a request over, not
+when a throttled connection sends it (rule W2).
 """
 
 from __future__ import annotations
@@ -21,11 +22,17 @@ from groupspec.conformance.history.harness_protocol import BEGINNING, CallbackNa
 from groupspec.conformance.history.history import History, Settings
 from groupspec.conformance.history.life import Life
 from groupspec.conformance.history.message_json import from_json
+from groupspec.conformance.history.timing import INSIDE, together
 from groupspec.impl.core.config import RebalanceProtocol
 from groupspec.impl.core.events import COORDINATOR
-from groupspec.impl.core.messages import NoAnswer
+from groupspec.impl.core.messages import ListOffsetsRequest, NoAnswer, OffsetFetchRequest
 from groupspec.impl.network.answers import error_of
+from groupspec.impl.network.versions import CLIENT_VERSIONS
 
+END: Final = -1
+"""The offset of a seek to the end, as ListOffsets has it."""
+CLOSE_WITHIN_MS: Final = 30_000
+"""The reference's own limit, where the application gives none."""
 FEATURES: Final = frozenset({
     *("listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull", "poll_interval", "auto_commit"),
     *("static", "seek", "pause", "wakeup", "raising_listener", "close_timeout", "callback_commit", "callback_seek"),
@@ -48,9 +55,9 @@ def members(life: Life) -> list[str]:
 def history_of(life: Life, member: str) -> History:
     """What the rules may read of it."""
     events = list(_one_after_the_other(event for event in life.events if event.member in (member, "")))
-    stalls_us = list(_stalls_us(events))
+    stalls_us = together(_stalls_us(events), _deserializing_us(events))
     events = [event for event in events if event.member]
-    return History(list(_Reader(life, events).entries()), _settings(life, member, events), stalls_us)
+    return History(list(_Reader(life, events).entries()), _settings(life, member, events), stalls_us, exact=INSIDE)
 
 
 def _one_after_the_other(events: Iterable[Event]) -> Iterator[Event]:
@@ -85,6 +92,39 @@ def _refused(events: Iterable[Event]) -> Iterator[int]:
             yield id(requests[event.number])
 
 
+_ASKS: Final = {"beginning_offsets": (BEGINNING,), "end_offsets": (END,), "offsets_for_times": (), "committed": ()}
+"""Calls by which the application asks for offsets; which time stamps each asks for, if not its own."""
+
+
+def _asked_by_calls(events: Iterable[Event]) -> Iterator[int]:
+    """Requests that only such a call has made, by number: they say nothing about where the member reads on.
+
+    That of a call which has timed out may still go out.
+    """
+    under_way: dict[tuple[str, str], Event] = {}
+    for event in events:
+        if event.name in _ASKS and event.kind == "called":
+            under_way[event.thread, event.name] = event
+        elif event.name in _ASKS and event.kind == "returned":
+            under_way.pop((event.thread, event.name), None)
+        elif event.kind == "request" and under_way:
+            request = from_json(event.message)
+            if any(_asks_for(request, call) for call in under_way.values()):
+                yield event.number
+
+
+def _asks_for(request: object, call: Event) -> bool:
+    given = call.value[0]
+    if isinstance(request, OffsetFetchRequest) and call.name == "committed":
+        return sorted(map(str, request.partitions)) == sorted(given)
+    if not isinstance(request, ListOffsetsRequest) or call.name == "committed":
+        return False
+    asked = {str(where): time for where, time in request.timestamps.items()}
+    if call.name == "offsets_for_times":
+        return asked.items() <= dict(given).items()
+    return asked.keys() <= set(given) and set(asked.values()) <= set(_ASKS[call.name])
+
+
 _STALLS: Final = {TIMERS_RACE: TIMERS_WAIT, "stand_still": "go_on"}
 """What holds a member up, and what ends that."""
 
@@ -102,13 +142,23 @@ def _stalls_us(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
         yield begun_us, events[-1].at_us
 
 
+def _deserializing_us(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
+    """When poll() was held up by the application's own deserializer."""
+    begun_us = None
+    for event in events:
+        if event.name == "deserialize":
+            if event.kind == "callback_ended" and begun_us is not None:
+                yield begun_us, event.at_us
+            begun_us = event.at_us if event.kind == "callback" else None
+
+
 def _settings(life: Life, member: str, events: list[Event]) -> Settings:
     given = life.header.settings[member]
     told = next(event for event in events if event.name == "config")
     eager = dict(told.value["detail"])["rebalance"] == RebalanceProtocol.EAGER.value
     return Settings(
         rebalance="eager" if eager else "cooperative",
-        close_within_ms=30_000,
+        close_within_ms=CLOSE_WITHIN_MS,
         auto_commit=given["enable_auto_commit"],
         instance_id=given["group_instance_id"] or "",
         features=FEATURES | {"eager" if eager else "cooperative"},
@@ -131,8 +181,12 @@ class _Reader:
         self._asked: dict[int, Entry] = {}
         self._connections: dict[str, int] = {}
         self._numbers = count()  # of connections, where the world does not number them
+        self._over: set[int] = set()  # connections that have ended
         self._coordinator = -1
         self._polled_us = 0
+        self._polls = ""  # which thread does
+        self._closes = False
+
         self._running: list[CallbackName] = []
         self._on: dict[str, Callable[[Event], Iterator[Entry]]] = {
             "connected": self._connected,
@@ -151,8 +205,13 @@ class _Reader:
     def entries(self) -> Iterator[Entry]:
         """What the log of the wire kit would have of it."""
         refused = set(_refused(self._events))
+        by_calls = set(_asked_by_calls(self._events))
         for event in self._events:
-            if id(event) not in refused and (handler := self._on.get(event.kind)) is not None:
+            if (
+                id(event) not in refused
+                and event.number not in by_calls
+                and (handler := self._on.get(event.kind)) is not None
+            ):
                 yield from handler(event)
 
     # Wire -------------------------------------------------------------------------------------------------------------
@@ -163,23 +222,25 @@ class _Reader:
 
     def _request(self, event: Event) -> Iterator[Entry]:
         message = from_json(event.message)
+        api = type(message).__name__.removesuffix("Request")
         number = event.connection
         if number < 0:
             number = self._connections.setdefault(event.to, next(self._numbers))
         node = event.text or (str(self._coordinator) if event.to == COORDINATOR else event.to)
         self._asked[event.number] = entry = Entry(
             *(event.at_us, "wire", "request"),
-            api=type(message).__name__.removesuffix("Request"),
+            api=api,
             message=message,
             node=int(node) if node.isdigit() else -1,
             connection=number,
             correlation_id=event.number,
+            version=CLIENT_VERSIONS[api].highest,
         )
         yield entry
 
     def _taken(self, event: Event) -> Iterator[Entry]:
         asked = self._asked.get(event.number)
-        if asked is None:
+        if asked is None or asked.connection in self._over:
             return
         message = from_json(event.message or self._answers.get(event.number))
         if isinstance(message, NoAnswer):
@@ -190,12 +251,12 @@ class _Reader:
             at_us=event.at_us,
             kind="response",
             error=error_of(cast("Any", message)).name,
-            throttle_ms=event.throttle_ms,
             message=message,
         )
 
     def _disconnected(self, event: Event) -> Iterator[Entry]:
         number = event.connection if event.connection >= 0 else self._connections.pop(event.to, -1)
+        self._over.add(number)
         yield Entry(event.at_us, "wire", "disconnect", connection=number)
 
     # Application ------------------------------------------------------------------------------------------------------
@@ -203,14 +264,27 @@ class _Reader:
     def _called(self, event: Event) -> Iterator[Entry]:
         if event.name == "poll":
             given = event.value[0] if event.value and isinstance(event.value[0], int) else 0
-            self._polled_us = event.at_us
+            self._polled_us, self._polls = event.at_us, event.thread
             yield _said(event, protocol.PollStarted(poll_ms=given))
         elif event.name == "close":
-            yield _said(event, protocol.ShutdownRequested())
+            yield from self._closed(event)
         for command in _commands(event):
             yield Entry(event.at_us, "kit", "command", protocol.encode(command).decode())
             if event.name not in _RETURN:
                 yield _said(event, protocol.CommandDone(command=protocol.name_of(type(command))))
+
+    def _closed(self, event: Event) -> Iterator[Entry]:
+        """Of all calls only the first one counts, as of the kit's harnesses."""
+        if self._closes:
+            return
+        self._closes = True
+        given = event.value[0] if event.value else CLOSE_WITHIN_MS
+        raised = given == [["block raises", True]]
+        limit = given if isinstance(given, int) else CLOSE_WITHIN_MS
+        yield Entry(event.at_us, "kit", "command", protocol.encode(protocol.Close(limit)).decode())
+        yield _said(
+            event, protocol.ShutdownRequested(another_thread=event.thread not in ("", self._polls), block_raised=raised)
+        )
 
     def _ended(self, event: Event) -> Iterator[Entry]:
         if event.kind == "raised":
@@ -240,8 +314,6 @@ class _Reader:
         yield _consumed(event, [_range(_partition(name), offsets) for name, offsets in found])
 
 
-END: Final = -1
-"""The offset of a seek to the end, as ListOffsets has it."""
 _RETURN: Final = ("subscribe", "unsubscribe", "assign", "commit", "seek", "pause", "resume")
 """Calls whose end is noted; those of a core are events, and done at once."""
 

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from groupspec.conformance.bounds import IN_FLIGHT_US
 
 CLEARLY: Final = 1.5
 """So many times its bound has to be what took too long: whoever comes closer, keeps it another time. librdkafka's
 heartbeats, 400 to 590 ms apart, broke a bound of 400 ms in each run of three campaigns, and kept it in the fourth."""
+
+
+@dataclass(frozen=True)
+class Exactness:
+    """How sure a history's times and its order are: what they may be off, in microseconds.
+
+    Attributes:
+        same_time_us: Two stamps made by two processes for one thing that travels between them.
+        two_connections_us: The order of what two sockets, or a socket and a pipe, bring; see `LATE_US` in
+            `groupspec.impl.broker.ticks`.
+        in_flight_us: Between an answer's being written and its being read: what was sent before that may come so long
+            after it.
+    """
+
+    same_time_us: int
+    two_connections_us: int
+    in_flight_us: int
+
+
+ON_THE_WIRE: Final = Exactness(1_000, 15_000, IN_FLIGHT_US)
+"""As the kit sees a client: from the broker's side, and through a pipe."""
+INSIDE: Final = Exactness(0, 0, 0)
+"""As a member sees itself: an answer is there when it has taken it."""
 
 Wait = tuple[int, int, int]
 """From, to, and how long threads waited in between; all in microseconds."""
@@ -60,3 +85,14 @@ def longest_wait_us(waits: Iterable[Wait]) -> int:
         total = waited + (total if start == ended_us else 0) if 2 * waited > end - start else 0
         longest, ended_us = max(longest, total), end
     return longest
+
+
+def together(*clocks: Iterable[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """When any of these stood still: in order, none overlapping another."""
+    stalls: list[tuple[int, int]] = []
+    for start, end in sorted(stall for clock in clocks for stall in clock):
+        if stalls and start <= stalls[-1][1]:
+            stalls[-1] = (stalls[-1][0], max(end, stalls[-1][1]))
+        else:
+            stalls.append((start, end))
+    return tuple(stalls)

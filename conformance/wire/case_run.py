@@ -30,7 +30,7 @@ from groupspec.conformance.history.harness_protocol import (
     wanting,
 )
 from groupspec.conformance.history.history import History, Settings
-from groupspec.conformance.history.timing import Wait
+from groupspec.conformance.history.timing import Wait, together
 from groupspec.conformance.wire.case import INSTANCE_ID, Case, reset_of
 from groupspec.conformance.wire.case_broker import CaseBroker, NoOccasion
 from groupspec.conformance.wire.clients import Client
@@ -44,7 +44,7 @@ from groupspec.conformance.wire.scenario_context import (
     ScenarioContext,
     Surroundings,
 )
-from groupspec.conformance.wire.stalls import StallClock, WaitClock, together
+from groupspec.conformance.wire.stalls import StallClock, WaitClock
 
 TRIES: Final = 3
 BESIDE: Final = "beside"

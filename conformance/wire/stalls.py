@@ -53,17 +53,6 @@ class StallClock:
             pass
 
 
-def together(*clocks: Iterable[tuple[int, int]]) -> Sequence[tuple[int, int]]:
-    """When any of these stood still: in order, none overlapping another."""
-    stalls: list[tuple[int, int]] = []
-    for start, end in sorted(stall for clock in clocks for stall in clock):
-        if stalls and start <= stalls[-1][1]:
-            stalls[-1] = (stalls[-1][0], max(end, stalls[-1][1]))
-        else:
-            stalls.append((start, end))
-    return tuple(stalls)
-
-
 class Waits:
     """Waiting times, in consecutive samples.
 

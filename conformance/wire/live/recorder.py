@@ -11,6 +11,7 @@ from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.history.history import History
+from groupspec.conformance.history.timing import together
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult, judged, settings_of, tell
 from groupspec.conformance.wire.clients import Client
@@ -29,7 +30,7 @@ from groupspec.conformance.wire.live.tap import Tap
 from groupspec.conformance.wire.live_cases import Group, lived
 from groupspec.conformance.wire.log import Log
 from groupspec.conformance.wire.scenario_context import Surroundings
-from groupspec.conformance.wire.stalls import StallClock, WaitClock, together
+from groupspec.conformance.wire.stalls import StallClock, WaitClock
 from groupspec.impl.network.addresses import Address
 
 REQUEST_TIMEOUT_MS: Final = 15_000

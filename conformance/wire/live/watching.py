@@ -9,6 +9,7 @@ from typing import Final
 from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
 from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.history.history import History, Settings
+from groupspec.conformance.history.timing import together
 from groupspec.conformance.wire.case import CLOSE_WITHIN_MS
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
@@ -19,7 +20,7 @@ from groupspec.conformance.wire.live.recorder import LOST, STOPPED, Recorded, en
 from groupspec.conformance.wire.live.tap import Tap
 from groupspec.conformance.wire.live_cases import REBALANCES, watched
 from groupspec.conformance.wire.log import Log
-from groupspec.conformance.wire.stalls import StallClock, together
+from groupspec.conformance.wire.stalls import StallClock
 from groupspec.impl.network.addresses import Address
 
 KAFKAS_BACKOFF_MS: Final = 100

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groupspec.conformance.wire.stalls import TICK_NS, Waits, stolen, together
+from groupspec.conformance.history.timing import together
+from groupspec.conformance.wire.stalls import TICK_NS, Waits, stolen
 
 
 def test_what_any_clock_says_counts_once() -> None:
