@@ -95,7 +95,7 @@ def out_of_time(history: History) -> bool:
     """Whether close() took all the time that the application gave it: who runs out of it leaves as it is (rule L2)."""
     limits = [command.timeout_ms for _, command in history.commands(Close) if command.timeout_ms is not None]
     done = [at_us for at_us, _ in history.events(ShutdownComplete)]
-    return bool(limits and done) and done[0] - history.until_close_us >= 1000 * limits[0]
+    return bool(limits and done) and done[0] - history.until_close_us >= 1000 * (limits[0] - 1)
 
 
 @checks("L2", needs="pull")

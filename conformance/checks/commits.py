@@ -120,7 +120,9 @@ def _most_tries(sent: Sequence[Exchange]) -> int:
 def only_returned_records_are_committed(history: History) -> Iterator[Finding]:
     """No offset beyond the records that earlier polls returned."""
     for exchange, commit in commits(history):
-        returned = [each for each in history.returned if each.at_us <= exchange.sent_us]
+        closing = history.how_closed.another_thread and exchange.sent_us >= history.until_close_us
+        until_us = history.ends_us if closing else exchange.sent_us  # a poll that is under way then has counted already
+        returned = [each for each in history.returned if each.at_us <= until_us]
         for partition, committed in commit.offsets.items():
             start = start_of(history, partition, exchange.sent_us)
             positions = [r.last + 1 for r in returned if r.partition == str(partition)]

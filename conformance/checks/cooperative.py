@@ -9,6 +9,7 @@ from typing import Final
 from groupspec.conformance.checks.callbacks import lost_stretches
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, held_if, missing
 from groupspec.conformance.checks.discovery import coordinators
+from groupspec.conformance.checks.joining import was_told
 from groupspec.conformance.checks.silence import gives_up_waiting
 from groupspec.conformance.history.history import GROUP_APIS, Exchange, History, assigned_by, names, subscription_of
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse
@@ -20,7 +21,11 @@ ENDLESS: Final = 3
 
 @checks("K1", needs="cooperative", rebalance="cooperative")
 def owned_partitions_are_true(history: History) -> Iterator[Finding]:
-    """What JoinGroup says that is owned, is what the last completed round left and the member has not given up."""
+    """What JoinGroup says that is owned, is what the last completed round left and the member has not given up.
+
+    An assignment that came when there was a reason to join again already may be thrown away: then it is what the
+    callbacks have left.
+    """
     for join in history.of("JoinGroup"):
         subscription = subscription_of(join.asked(JoinGroupRequest))
         if subscription is None:
@@ -30,6 +35,8 @@ def owned_partitions_are_true(history: History) -> Iterator[Finding]:
         lost = lost or (bool(done) and history.gave_up(done[-1].told_us, join.sent_us))
         expected = left_by(history, done[-1], join.sent_us) if done and not lost else frozenset()
         said = names(subscription.owned)
+        if done and said == history.owned_at(join.sent_us) and was_told(history, done[-1], join.sent_us):
+            expected = said
         true = f"JoinGroup says that it owns {', '.join(sorted(said)) or 'nothing'}, which is so"
         untrue = f"JoinGroup says that it owns {sorted(said)}, the last round left {sorted(expected)}"
         yield held_if(said == expected, true, untrue, join.sent_us)
@@ -119,7 +126,9 @@ def rounds_come_to_an_end(history: History) -> Iterator[Finding]:
     for last in history.syncs[-1:]:
         join = history.first("JoinGroup", last.told_us)
         beats = (e for e in history.of("Heartbeat") if e.sent_us > last.sent_us)
-        if join is not None and all(e.error in ("NONE", "") for e in beats):
+        if join is None or was_told(history, last, join.sent_us):
+            continue
+        if all(e.error in ("NONE", "") for e in beats):
             yield broken("JoinGroup again after a round that had taken nothing away", join.sent_us)
 
 

@@ -173,6 +173,7 @@ def disturbances(history: History) -> Iterator[int]:
         if beat.error != "NONE" or held_back:
             yield beat.sent_us
     yield history.until_close_us
+    yield from history.expired_us
     for entry in history.entries:
         if entry.kind == "client_ended" or (entry.kind == "disconnect" and entry.connection in connections):
             yield entry.at_us

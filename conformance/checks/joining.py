@@ -73,7 +73,7 @@ def one_round_at_a_time(history: History) -> Iterator[Finding]:
             given_up
             or earlier.ended_before(later.sent_us)
             or history.connections_closed(earlier.sent_us, later.sent_us)
-            or bool(history.between(earlier.sent_us, later.sent_us, "LeaveGroup"))
+            or history.left(earlier.sent_us, later.sent_us)
         )
         right = f"{later.api} was sent after the answer to {earlier.api}"
         wrong = f"{later.api} was sent while a {earlier.api} was unanswered"
@@ -318,6 +318,8 @@ def the_leader_names_everybody(history: History) -> Iterator[Finding]:
         answer = join.answered(JoinGroupResponse)
         sync = history.first("SyncGroup", join.told_us)
         if answer is None or not answer.members or answer.leader != answer.member_id or sync is None:
+            continue
+        if sync.asked(SyncGroupRequest).generation != answer.generation:
             continue
         if answer.skip_assignment or history.between(join.told_us, sync.sent_us, "JoinGroup"):
             continue  # the round was given up, as by who has left meanwhile: the SyncGroup is a later one's

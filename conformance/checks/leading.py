@@ -28,7 +28,9 @@ def rounds_led(history: History) -> Iterator[tuple[Exchange, JoinGroupResponse, 
     for join in history.answers("JoinGroup", "NONE"):
         answer = join.answered(JoinGroupResponse)
         sync = history.first("SyncGroup", join.told_us)
-        if answer is not None and answer.members and answer.leader == answer.member_id and sync is not None:
+        if answer is None or not answer.members or answer.leader != answer.member_id or sync is None:
+            continue
+        if sync.asked(SyncGroupRequest).generation == answer.generation:  # who had left meanwhile does not send its own
             yield join, answer, sync
 
 
@@ -63,9 +65,7 @@ def the_leader_watches_the_topics(history: History) -> Iterator[Finding]:
 @checks("J8")
 def the_leader_watches_for_topics_that_match(history: History) -> Iterator[Finding]:
     """The same of a topic that matches the pattern which the application subscribed to."""
-    patterns = [command.pattern for _, command in history.commands(Subscribe) if command.pattern]
-    if not patterns:
-        return
+    patterns = [(at_us, command.pattern) for at_us, command in history.commands(Subscribe)]
     for join, _, sync in rounds_led(history):
         subscription = subscription_of(join.asked(JoinGroupRequest))
         if subscription is None:
@@ -73,7 +73,10 @@ def the_leader_watches_for_topics_that_match(history: History) -> Iterator[Findi
         for exchange in history.of("Metadata"):
             answer = exchange.answered(MetadataResponse)
             there = () if answer is None else (t.topic for t in answer.topics if t.error.name == "NONE")
-            more = [topic for topic in there if re.match(patterns[-1], topic) and topic not in subscription.topics]
+            pattern = next((each for at_us, each in reversed(patterns) if at_us <= exchange.told_us), "")
+            if not pattern:
+                continue
+            more = [topic for topic in there if re.match(pattern, topic) and topic not in subscription.topics]
             if more and sync.sent_us < exchange.told_us < history.until_close_us:
                 yield from joined_again(history, sync, exchange.told_us, f"{more[0]}, which matches")
                 break

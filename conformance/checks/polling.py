@@ -100,7 +100,7 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
         inside = [poll.started_us for poll, end in ends if poll.started_us <= left_us <= end]
         ended = [min(end, poll.over_us) for poll, end in ends if poll.ended_us is not None and end <= left_us]
         since = (left_us - ended[-1]) / 1000 if ended else limit
-        if inside and (left_us - inside[0]) / 1000 >= slack:
+        if inside and history.took_ms(inside[0], left_us) >= slack:
             yield broken("LeaveGroup although the application is blocked in poll()", left_us)
         elif since < limit - slack:
             reason = f"LeaveGroup {since:.0f} ms after a poll (max.poll.interval.ms={limit}; slack {slack:.0f} ms)"
@@ -200,7 +200,8 @@ def polls_return_no_more_than_their_limit(history: History) -> Iterator[Finding]
 def a_long_poll_notices_an_assignment(history: History) -> Iterator[Finding]:
     """An assignment that arrives while a long poll waits is handed to the listener by that poll."""
     for arrived in (sync.told_us for sync in history.syncs):
-        ends = (p.ended_us for p in history.polls if p.ended_us is not None and p.started_us < arrived < p.ended_us)
+        waiting = (p for p in history.polls if p.started_us < arrived < p.over_us)
+        ends = (p.ended_us for p in waiting if p.ended_us is not None and arrived < p.ended_us)
         ended = next(ends, arrived)
         if ended - arrived < 1000 * NOTICED_WITHIN_MS:
             continue

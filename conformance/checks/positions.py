@@ -9,7 +9,7 @@ from typing import Final
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, held_if
 from groupspec.conformance.checks.joining import lost_before, new_partitions
 from groupspec.conformance.checks.topic_identity import was_recreated
-from groupspec.conformance.history.harness_protocol import Seek, joins_no_classic_group
+from groupspec.conformance.history.harness_protocol import Assign, Seek, joins_no_classic_group
 from groupspec.conformance.history.history import Exchange, History, assigned_by, names, once
 from groupspec.impl.core.messages import (
     FetchRequest,
@@ -194,6 +194,7 @@ def moved(history: History, partition: str, from_us: int, to_us: int) -> bool:
     asked = any(partition in names(e.asked(OffsetForLeaderEpochRequest).epochs) for e in validations)
     gave_up = any(partition in c.partitions and from_us < c.started_us <= to_us for c in history.callbacks)
     made_anew = was_recreated(history, partition.rpartition("-")[0], from_us, to_us)
+    gave_up |= any(from_us < at_us <= to_us for at_us, _ in history.commands(Assign))
     return asked or gave_up or made_anew or out_of_range(history, partition, from_us, to_us)
 
 

@@ -118,7 +118,8 @@ def what_is_retained_stays_paused(history: History) -> Iterator[Finding]:
 def paused(history: History) -> Iterator[tuple[str, int, int]]:
     """Each partition that was paused: from when on, and until it was resumed or given up, or close() was called."""
     resumed = [(asked, names(command.partitions)) for asked, _, command in history.carried_out(Resume)]
-    given_up = [(c.started_us, c.partitions) for c in history.callbacks if c.name != "partitions_assigned"]
+    gone = [c for c in history.callbacks if c.name != "partitions_assigned"]
+    given_up = [(c.ended_us or c.started_us, c.partitions) for c in gone]
     ends = sorted([*resumed, *given_up], key=lambda end: end[0])
     for _, done_us, command in history.carried_out(Pause):
         for partition in sorted(names(command.partitions)):

@@ -21,7 +21,10 @@ def an_unanswered_request_is_given_up(history: History) -> Iterator[Finding]:
     """Whatever is asked of the coordinator has its deadline; then another lookup, or another connection."""
     bound = history.settings.request_timeout_ms + ACTS_WITHIN_MS
     for exchange in history.of(*ASKED_OF_COORDINATOR):
-        end = min(history.until_close_us, exchange.told_us or history.ends_us)
+        left = history.first("LeaveGroup", exchange.sent_us)
+        end = min(
+            history.until_close_us, exchange.told_us or history.ends_us, left.sent_us if left else history.ends_us
+        )
         acted = gives_up_waiting(history, exchange)
         if acted is not None and acted <= end:
             took = history.took_ms(exchange.sent_us, acted)
@@ -29,10 +32,16 @@ def an_unanswered_request_is_given_up(history: History) -> Iterator[Finding]:
             reason = f"{exchange.api}, which was not answered, was given up {late}after {took:.0f} ms"
             yield within(history, exchange.sent_us, acted, bound, reason)
             return
-        if history.took_ms(exchange.sent_us, end) > bound:
+        if history.able_to_join_ms(exchange.sent_us, end) > bound:
             reason = f"{exchange.api} was not answered, and nothing was done about it"
             yield in_vain(reason, exchange.sent_us, end)
             return
+
+
+def left_us(history: History, after_us: int) -> int:
+    """When the member leaves, or is closed; the end of the run if neither."""
+    leave = history.first("LeaveGroup", after_us)
+    return history.until_close_us if leave is None else min(history.until_close_us, leave.sent_us)
 
 
 def gives_up_waiting(history: History, exchange: Exchange) -> int | None:
@@ -98,7 +107,7 @@ def a_session_that_runs_out_is_noticed(history: History) -> Iterator[Finding]:
         alive = ("NONE", "REBALANCE_IN_PROGRESS")
         good = [e.told_us for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.error in alive]
         last_us = max((at_us for at_us in good if at_us <= beat.sent_us), default=None)
-        end = min(history.until_close_us, beat.told_us or history.ends_us)
+        end = min(left_us(history, beat.sent_us), beat.told_us or history.ends_us)
         if last_us is None or (end - last_us) / 1000 <= session_ms:
             continue
         if history.coordinator_lost_us(last_us + 1000 * session_ms) is not None:
@@ -142,5 +151,4 @@ def given_up_by_the_client(history: History, join: Exchange, end_us: int) -> int
     hung_up = [e.at_us for e in history.entries if e.kind == "disconnect" and e.connection == connection]
     again = [later.sent_us for later in history.of("JoinGroup")]
     given_up_us = min((at_us for at_us in (*hung_up, *again) if join.sent_us < at_us < end_us), default=None)
-    left = given_up_us is not None and history.between(join.sent_us, given_up_us, "LeaveGroup")
-    return None if left else given_up_us
+    return None if given_up_us is not None and history.left(join.sent_us, given_up_us) else given_up_us

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, missing
+from groupspec.conformance.checks.checker import Finding, broken, checks, held, missing
 from groupspec.conformance.history.harness_protocol import ErrorRaised
 from groupspec.conformance.history.history import History, Returned, once
 from groupspec.impl.core.messages import (
@@ -98,8 +98,8 @@ def _read_from_its_beginning(history: History, partition: str, told_us: int, ref
         yield held(f"{what}, and it was read from its {where}", begins.at_us)
     elif refused is not None:
         yield held(f"{what}, and the application was told that the client does not go on", refused)
-    elif history.until_close_us > told_us:
-        yield in_vain(f"{what}, and nothing of the new one was returned", told_us, history.until_close_us)
+    else:
+        yield from missing(history, f"{what}, and nothing of the new one was returned", told_us, joins=True)
 
 
 def _ends(history: History, partition: str, since_us: int) -> set[int]:

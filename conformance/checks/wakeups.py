@@ -28,11 +28,15 @@ def a_wakeup_ends_one_call(history: History) -> Iterator[Finding]:
         until_us = asked[number + 1] if number + 1 < len(asked) else history.ends_us
         polls = [each for each in history.polls if (each.ended_us or until_us) >= done_us]
         polls = [each for each in polls if each.started_us < until_us]
+        if polls and polls[0].started_us < done_us <= (polls[0].ended_us or 0) < done_us + 1000 * WOKEN_WITHIN_MS:
+            polls.pop(0)  # it was on its way back
         if polls and (polls[0].ended_us or until_us) >= min(until_us, history.until_close_us):
             continue  # the next wakeup, or close(), came before any call could end by this one
         errors = [at_us for at_us, call in woken if asked_us <= at_us <= until_us and call in WAKEABLE]
         if len(errors) > 1:
             yield broken("a second call was ended by one wakeup", errors[1])
+        elif errors and "poll" not in [call for at_us, call in woken if at_us == errors[0]]:
+            yield held("a wakeup ended one call", errors[0])
         elif errors:
             began_us = max((p.started_us for p in history.polls if p.started_us <= errors[0]), default=0)
             callbacks_us = [c.ended_us for c in history.callbacks if c.ended_us is not None and c.ended_us <= errors[0]]

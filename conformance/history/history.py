@@ -31,6 +31,7 @@ from groupspec.conformance.history.harness_protocol import (
     RecordsConsumed,
     Seek,
     ShutdownRequested,
+    Unsubscribe,
     decode_command,
     name_of,
 )
@@ -259,6 +260,11 @@ class History:
             return False
         latest = self.identities[known - 1]
         return (message.member_id, message.generation) != (latest.member_id, latest.generation)
+
+    def left(self, from_us: int, to_us: int) -> bool:
+        """Whether the member left in between: by LeaveGroup, or as the application wants no topics any more."""
+        unsubscribed = any(from_us < at_us < to_us for at_us, _ in self.commands(Unsubscribe))
+        return unsubscribed or bool(self.between(from_us, to_us, "LeaveGroup"))
 
     @cached_property
     def _of_kinds(self) -> Mapping[str, list[Entry]]:
@@ -550,12 +556,20 @@ class History:
 
     @cached_property
     def expired_us(self) -> Sequence[int]:
-        """When a static member had not polled for its interval; of others a LeaveGroup tells that."""
+        """When a static member had not polled for its interval; of others a LeaveGroup tells that.
+
+        It counts from the last poll, or from the answer to JoinGroup (see rule P1).
+        """
         if not self.settings.instance_id:
             return ()
         interval_us = 1000 * self.settings.max_poll_interval_ms
-        pauses = ((poll.ended_us, later.started_us) for poll, later in pairwise(self.polls))
-        return [end + interval_us for end, start in pauses if end is not None and start - end > interval_us]
+        joined_us = [join.told_us for join in self.answers("JoinGroup", "NONE")]
+        ends = [
+            (max([poll.ended_us, *(at_us for at_us in joined_us if at_us < later.started_us)]), later.started_us)
+            for poll, later in pairwise(self.polls)
+            if poll.ended_us is not None
+        ]
+        return [since_us + interval_us for since_us, start_us in ends if start_us - since_us > interval_us]
 
     def gave_up(self, from_us: int, to_us: int) -> bool:
         """Whether the client took its membership for lost in between."""
