@@ -80,7 +80,7 @@ def missing(
     """
     end_us = history.ends_us if until_us is None else until_us
     end_us = min(end_us, history.until_close_us) if since_us < history.until_close_us else end_us
-    if joins and history.coordinator_lost_us(end_us) is not None:
+    if joins and history.looks_for_coordinator(end_us):
         return
     took_ms = history.able_to_join_ms if joins else history.took_ms
     if took_ms(since_us, end_us) >= DUE_WITHIN_MS:

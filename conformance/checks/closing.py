@@ -87,8 +87,9 @@ def generation_lost(history: History, until_us: int) -> bool:
 
 def is_without_coordinator(history: History, from_us: int) -> bool:
     """Whether the coordinator was unknown then, and was not found any more."""
-    unknown = history.coordinator_lost_us(from_us) is not None
-    return unknown and not any(e.told_us > from_us for e in history.answers("FindCoordinator", "NONE"))
+    return history.looks_for_coordinator(from_us) and not any(
+        e.told_us > from_us for e in history.answers("FindCoordinator", "NONE")
+    )
 
 
 def out_of_time(history: History) -> bool:

@@ -35,7 +35,8 @@ def owned_partitions_are_true(history: History) -> Iterator[Finding]:
         lost = lost or (bool(done) and history.gave_up(done[-1].told_us, join.sent_us))
         expected = left_by(history, done[-1], join.sent_us) if done and not lost else frozenset()
         said = names(subscription.owned)
-        if done and said == history.owned_at(join.sent_us) and was_told(history, done[-1], join.sent_us):
+        unheard = bool(done) and not any(done[-1].told_us < c.started_us < join.sent_us for c in history.callbacks)
+        if unheard and said == history.owned_at(join.sent_us) and was_told(history, done[-1], join.sent_us):
             expected = said
         true = f"JoinGroup says that it owns {', '.join(sorted(said)) or 'nothing'}, which is so"
         untrue = f"JoinGroup says that it owns {sorted(said)}, the last round left {sorted(expected)}"

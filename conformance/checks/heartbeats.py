@@ -313,7 +313,7 @@ def is_raised(history: History, refused: Exchange) -> Iterator[Finding]:
     raised = [at_us for at_us, _ in history.events(ErrorRaised) if at_us >= told - history.slack_us]
     if raised and history.before_close(raised[0]):
         yield held(f"the application was told {history.took_ms(told, raised[0]):.0f} ms {why}", raised[0])
-    elif history.able_to_join_ms(told, history.until_close_us) > RAISED_WITHIN_MS:
+    elif history.took_ms(history.next_poll_us(told), history.until_close_us) > RAISED_WITHIN_MS:
         yield in_vain(f"nothing was raised {why}", told, history.until_close_us)
 
 

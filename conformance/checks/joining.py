@@ -144,7 +144,7 @@ def identity_after_errors(history: History) -> Iterator[Finding]:
         known = [identity for identity in history.identities if identity.from_us <= exchange.told_us]
         if join is None or not known or any(exchange.told_us < e.told_us <= join.sent_us for e in triggers):
             continue  # the last answer before it decides
-        if history.gave_up(exchange.told_us, join.sent_us):
+        if any(exchange.told_us <= at_us <= join.sent_us for at_us in history.expired_us):
             continue
         expected = "" if exchange.error == "UNKNOWN_MEMBER_ID" else known[-1].member_id
         wanted = "no member id" if not expected else "the same member id"

@@ -72,7 +72,9 @@ def the_leader_watches_for_topics_that_match(history: History) -> Iterator[Findi
             continue
         for exchange in history.of("Metadata"):
             answer = exchange.answered(MetadataResponse)
-            there = () if answer is None else (t.topic for t in answer.topics if t.error.name == "NONE")
+            # internal ones only if the application asks for them (exclude.internal.topics)
+            told = () if answer is None else answer.topics
+            there = (topic.topic for topic in told if topic.error.name == "NONE" and not topic.is_internal)
             pattern = next((each for at_us, each in reversed(patterns) if at_us <= exchange.told_us), "")
             if not pattern:
                 continue
@@ -83,18 +85,19 @@ def the_leader_watches_for_topics_that_match(history: History) -> Iterator[Findi
 
 
 def joined_again(history: History, sync: Exchange, at_us: int, what: str) -> Iterator[Finding]:
-    """Whether the leader of this round, which was told of something at that time, has joined again soon."""
+    """Whether the leader of this round, which was told of something at that time, has joined again soon.
+
+    A client that joins in poll() can't do it before the next call.
+    """
     again = history.first("JoinGroup", sync.sent_us)
+    since_us = history.next_poll_us(at_us) if "join_needs_poll" in history.settings.features else at_us
     if again is not None:
-        since_us = min(at_us, again.sent_us)
+        since_us = min(since_us, again.sent_us)
         reason = f"JoinGroup {history.took_ms(since_us, again.sent_us):.0f} ms after Metadata had told of {what}"
-        if history.able_to_join_ms(since_us, again.sent_us) <= REJOINS_WITHIN_MS:
-            yield held(reason, again.sent_us)
-        else:
-            yield within(history, since_us, again.sent_us, REJOINS_WITHIN_MS, reason)
-    elif history.able_to_join_ms(at_us, history.until_close_us) > REJOINS_WITHIN_MS:
+        yield within(history, since_us, again.sent_us, REJOINS_WITHIN_MS, reason)
+    elif history.took_ms(since_us, history.until_close_us) > REJOINS_WITHIN_MS:
         reason = f"Metadata told the leader of {what}, and it did not join again"
-        yield in_vain(reason, at_us, history.until_close_us)
+        yield in_vain(reason, since_us, history.until_close_us)
 
 
 @checks("K3", rebalance="cooperative")

@@ -110,7 +110,7 @@ def a_session_that_runs_out_is_noticed(history: History) -> Iterator[Finding]:
         end = min(left_us(history, beat.sent_us), beat.told_us or history.ends_us)
         if last_us is None or (end - last_us) / 1000 <= session_ms:
             continue
-        if history.coordinator_lost_us(last_us + 1000 * session_ms) is not None:
+        if history.looks_for_coordinator(last_us + 1000 * session_ms):
             continue
         lost = (at_us for at_us in history.gave_up_us if at_us > last_us)
         moments = [at_us for at_us in (gives_up_waiting(history, beat), next(lost, None)) if at_us is not None]

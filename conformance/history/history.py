@@ -70,6 +70,8 @@ SOONER: Final = 0.5
 RUNS_ON_US: Final = 75_000
 """Who starts a poll, or comes back from one, as often as this runs: the kit's polls take 50 ms, and what was waited is
 told for each 50 ms (`SAMPLE_S`)."""
+PAUSED_US: Final = 5_000_000
+"""An application that polls on is back before that."""
 HANGS_UP_US: Final = 100_000
 """Between the note that a node refuses connections and the end of those that it had."""
 DECODED: Final = 512
@@ -345,18 +347,18 @@ class History:
         under_way = given_up_us - self.busy_us(told_us, given_up_us) <= told_us + self.exact.in_flight_us
         return not under_way or self.says_lost(told_us, given_up_us)
 
-    def coordinator_lost_us(self, at_us: int) -> int | None:
-        """Since when the coordinator was unknown at that time; None if it was known.
+    def looks_for_coordinator(self, at_us: int) -> bool:
+        """Whether the client had no coordinator at that time, and had asked for it.
 
-        It is unknown after an answer that says so, or the end of its connection, until FindCoordinator is answered.
+        It has none after an answer that says so, or the end of its connection, until FindCoordinator is answered.
         """
         asked = self.of(*GROUP_APIS)
         lost = [e.told_us for e in asked if e.error in COORDINATOR_GONE and e.told_us <= at_us]
         to_it = {e.request.connection for e in asked}
         lost += [e.at_us for e in self.of_kind("disconnect") if e.connection in to_it and e.at_us <= at_us]
-        found = [e.told_us for e in self.answers("FindCoordinator", "NONE") if e.told_us <= at_us]
         since_us = max(lost, default=None)
-        return None if since_us is None or max(found, default=0) > since_us else since_us
+        lookups = [] if since_us is None else self.between(since_us, at_us, "FindCoordinator")
+        return bool(lookups) and not any(e.error == "NONE" and e.told_us <= at_us for e in lookups)
 
     def was_expelled(self) -> bool:
         """Whether the coordinator expelled the member, which was silent for too long, or did not join in time."""
@@ -422,13 +424,26 @@ class History:
                 started = None
         return found if started is None else [*found, PollCall(*started, None)]
 
+    def next_poll_us(self, at_us: int) -> int:
+        """When the application is in poll() again, or still; the end of the run if it is not any more.
+
+        That time itself where no poll is known.
+        """
+        if not self.polls:
+            return at_us
+        polls = (max(each.started_us, at_us) for each in self.polls if each.ended_us is None or each.ended_us > at_us)
+        return next(polls, self.ends_us)
+
     def able_to_join_ms(self, from_us: int, to_us: int) -> float:
-        """For how long of that time a client could join: one that joins in poll() only while that was under way."""
+        """For how long of that time a client could join: one that joins in poll() not while the application pauses."""
         took_ms = self.took_ms(from_us, to_us)
         if "join_needs_poll" not in self.settings.features:
             return took_ms
-        inside = (min(each.ended_us or to_us, to_us) - max(each.started_us, from_us) for each in self.polls)
-        return min(took_ms, sum(max(0, each) for each in inside) / 1000)
+        pauses = ((earlier.ended_us, later.started_us) for earlier, later in pairwise(self.polls))
+        paused = (
+            min(end, to_us) - max(start or end, from_us) for start, end in pauses if end - (start or end) > PAUSED_US
+        )
+        return max(0.0, took_ms - sum(max(0, each) for each in paused) / 1000)
 
     def between_polls(self, from_us: int, to_us: int) -> list[int]:
         """When the application was between two polls in that time: the next one's start, or `to_us` before it."""

@@ -80,7 +80,7 @@ def begins_anew() -> WireRun:
     story = reading()
     for number, partition in enumerate(BOTH):
         returns(story, 1_500 + 50 * number, partition, 0, 17)
-    story.close(2_000, 100)
+    story.close(4_000, 100)
     return story
 
 
