@@ -42,7 +42,7 @@ def close_leaves_once(history: History) -> Iterator[Finding]:
     member_id = history.identities[-1].member_id
     if not leaves and generation_lost(history, history.ends_us):
         yield held("close() had nothing to leave: the generation was lost", asked)
-    elif not leaves and is_without_coordinator(history, asked):
+    elif not leaves and is_without_coordinator(history):
         yield held("close() could not tell the coordinator, which was unknown", asked)
     elif not leaves:
         yield in_vain("close() sent no LeaveGroup", asked, history.ends_us)
@@ -85,11 +85,10 @@ def generation_lost(history: History, until_us: int) -> bool:
     return last.error != KEEPS_THE_ID and not any(last.told_us < i.from_us < until_us for i in history.identities)
 
 
-def is_without_coordinator(history: History, from_us: int) -> bool:
-    """Whether the coordinator was unknown then, and was not found any more."""
-    return history.looks_for_coordinator(from_us) and not any(
-        e.told_us > from_us for e in history.answers("FindCoordinator", "NONE")
-    )
+def is_without_coordinator(history: History) -> bool:
+    """Whether close() returned before the coordinator, which was unknown, was found again."""
+    done = [at_us for at_us, _ in history.events(ShutdownComplete)]
+    return history.looks_for_coordinator(done[0] if done else history.ends_us)
 
 
 def out_of_time(history: History) -> bool:

@@ -84,6 +84,8 @@ def joined_again(history: History, since_us: int, what: str, join: Exchange | No
         yield from missing(history, f"no JoinGroup right after {what}", since_us, joins=True)
         return
     from_us = held_up_until(history, since_us, join.sent_us)
+    if "join_needs_poll" in history.settings.features:
+        from_us = min(max(from_us, history.next_poll_us(since_us)), join.sent_us)
     if history.took_ms(from_us, join.sent_us) > REJOIN_WITHIN_MS:
         yield broken(f"no JoinGroup right after {what}", since_us)
     else:

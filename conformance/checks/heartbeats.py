@@ -18,10 +18,10 @@ from groupspec.conformance.checks.checker import (
     none_of,
     within,
 )
-from groupspec.conformance.checks.discovery import COORDINATOR_GONE
 from groupspec.conformance.checks.joining import is_of_nobody, joined_meanwhile
 from groupspec.conformance.history.harness_protocol import ErrorRaised
 from groupspec.conformance.history.history import (
+    COORDINATOR_GONE,
     GROUP_APIS,
     NO_MEMBER,
     REBALANCE,
@@ -291,7 +291,8 @@ def every_error_has_an_effect(history: History) -> Iterator[Finding]:
         effect, why = effects.get(beat.error, "Heartbeat"), f"after Heartbeat was answered {beat.error}"
         seen, expelled_us = history.first(effect, beat.told_us), expelled_after(history, beat)
         if expelled_us < history.until_close_us and (seen is None or seen.sent_us > expelled_us):
-            yield in_vain(f"no {effect} {why}", beat.told_us, expelled_us)
+            if history.next_poll_us(beat.told_us) < expelled_us or "join_needs_poll" not in history.settings.features:
+                yield in_vain(f"no {effect} {why}", beat.told_us, expelled_us)
         elif seen is None or seen.sent_us > expelled_us:
             yield from missing(history, f"no {effect} {why}", beat.told_us, joins=True)
         else:

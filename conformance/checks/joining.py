@@ -209,12 +209,16 @@ def identity_after_a_join_in_vain(history: History) -> Iterator[Finding]:
 
 @checks("J1", needs="listener")
 def what_no_longer_fits_is_dropped(history: History) -> Iterator[Finding]:
-    """An assignment of topics that the application no longer subscribes to is not handed to it."""
+    """An assignment of topics that the application no longer subscribes to is not handed to it.
+
+    One that came before the application changed its mind may be on its way to it already.
+    """
     done = [at_us for at_us, event in history.events(CommandDone) if event.command == "subscribe"]
     wanted = [command for _, command in history.commands(Subscribe)]
     for command, done_us, until_us in list(zip(wanted, done, [*done[1:], history.ends_us + 1], strict=False))[1:]:
         assigned = [c for c in history.callbacks if c.name == "partitions_assigned"]
         assigned = [c for c in assigned if done_us < c.started_us < until_us]
+        assigned = [c for c in assigned if any(done_us < sync.told_us <= c.started_us for sync in history.syncs)]
         old = {p: c.started_us for c in assigned for p in c.partitions if not _covers(command, p.rpartition("-")[0])}
         right = "only partitions of the topics that are subscribed to were handed over"
         wrong = f"{', '.join(sorted(old))} assigned to an application that no longer subscribes to that topic"
@@ -358,7 +362,7 @@ def was_told(history: History, sync: Exchange, until_us: int) -> bool:
     told that the topic has other partitions (rule J8; rd_kafka_cgrp_metadata_update_check waits for no SyncGroup).
     """
     joins = [join for join in history.of("JoinGroup") if join.sent_us < sync.sent_us]
-    begun_us = max((join.sent_us for join in joins), default=0)
+    begun_us = max((join.sent_us for join in joins), default=0) - history.exact.in_flight_us
     if any(begun_us <= at_us <= until_us for at_us, _ in history.commands(Subscribe)):
         return True
     subscription = subscription_of(joins[-1].asked(JoinGroupRequest)) if joins else None

@@ -258,6 +258,8 @@ def what_was_out_when_the_application_sought_is_dropped(history: History) -> Ite
             continue
         if len(history.sought(str(where), asked_us, first[0])) > 1:
             continue  # another one followed, which is looked at by itself
+        if moved(history, str(where), done_us, first[0]):
+            continue
         right = f"{where} was fetched from {target}, as the application had asked"
         wrong = f"{where} was fetched from {first[1]}, the application had asked for {target}"
         yield held_if(first[1] == target, right, wrong, first[0])

@@ -12,8 +12,7 @@ from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, checks, in_vain, within
 from groupspec.conformance.checks.cooperative import held_up_until
-from groupspec.conformance.checks.discovery import COORDINATOR_GONE
-from groupspec.conformance.history.history import History
+from groupspec.conformance.history.history import COORDINATOR_GONE, History
 
 MAX_BACKOFF_MS: Final = 1_000
 """Of retry.backoff.max.ms, which the kit leaves at its default."""

@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from groupspec.conformance.frozen.notes import Notes, note_calls, seam_of_a_run, settings_of
+from groupspec.conformance.frozen.mutants import seam_of_a_run
 from groupspec.conformance.history.event import json_value, offsets
 from groupspec.conformance.history.life import VERSION, Header, Life
+from groupspec.conformance.history.notes import Notes, settings_of
 from groupspec.conformance.mutation.mutant import Seam
+from groupspec.conformance.schedules.noted import note_calls
 from groupspec.conformance.simulation.application import Application
 from groupspec.conformance.simulation.campaign import SHORT_QUIET_MS, planned
 from groupspec.conformance.simulation.consumer_process import ConsumerProcess, LinkTransport

@@ -579,9 +579,10 @@ class History:
             return ()
         interval_us = 1000 * self.settings.max_poll_interval_ms
         joined_us = [join.told_us for join in self.answers("JoinGroup", "NONE")]
+        until_us = [*(poll.started_us for poll in self.polls[1:]), self.until_close_us]
         ends = [
-            (max([poll.ended_us, *(at_us for at_us in joined_us if at_us < later.started_us)]), later.started_us)
-            for poll, later in pairwise(self.polls)
+            (max([poll.ended_us, *(at_us for at_us in joined_us if at_us < end_us)]), end_us)
+            for poll, end_us in zip(self.polls, until_us, strict=False)
             if poll.ended_us is not None
         ]
         return [since_us + interval_us for since_us, start_us in ends if start_us - since_us > interval_us]

@@ -25,12 +25,14 @@ from groupspec.conformance.history.message_json import from_json
 from groupspec.conformance.history.timing import INSIDE, together
 from groupspec.impl.core.config import RebalanceProtocol
 from groupspec.impl.core.events import COORDINATOR
-from groupspec.impl.core.messages import ListOffsetsRequest, NoAnswer, OffsetFetchRequest
+from groupspec.impl.core.messages import ErrorCode, ListOffsetsRequest, NoAnswer, OffsetFetchRequest
 from groupspec.impl.network.answers import error_of
 from groupspec.impl.network.versions import CLIENT_VERSIONS
 
 END: Final = -1
 """The offset of a seek to the end, as ListOffsets has it."""
+CUT: Final = "the connection is cut"
+"""By its broker, as the kit's notes have it."""
 CLOSE_WITHIN_MS: Final = 30_000
 """The reference's own limit, where the application gives none."""
 FEATURES: Final = frozenset({
@@ -244,6 +246,13 @@ class _Reader:
             return
         message = from_json(event.message or self._answers.get(event.number))
         if isinstance(message, NoAnswer):
+            if message.error is ErrorCode.DISCONNECTED:
+                yield Entry(
+                    *(event.at_us, "wire", "note", CUT),
+                    api=asked.api,
+                    node=asked.node,
+                    connection=asked.connection,
+                )
             yield Entry(event.at_us, "wire", "disconnect", node=asked.node, connection=asked.connection)
             return
         yield replace(

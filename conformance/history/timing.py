@@ -32,8 +32,9 @@ class Exactness:
 
 ON_THE_WIRE: Final = Exactness(1_000, 15_000, IN_FLIGHT_US)
 """As the kit sees a client: from the broker's side, and through a pipe."""
-INSIDE: Final = Exactness(0, 0, 0)
-"""As a member sees itself: an answer is there when it has taken it."""
+INSIDE: Final = Exactness(0, 1_000, 1_000)
+"""As a member sees itself: an answer is there when it has taken it; within a millisecond, the unit of virtual time, one
+thread may overtake another."""
 
 Wait = tuple[int, int, int]
 """From, to, and how long threads waited in between; all in microseconds."""

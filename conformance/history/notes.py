@@ -1,53 +1,22 @@
-"""What is noted while a world runs: from outside, by a `Seam`, so that no world need know of it."""
+"""What is noted while a world runs, as events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
 from msgspec import structs
 
-from groupspec.conformance.garbage import no_garbage_collection
 from groupspec.conformance.history.event import Event, Kind, json_value, message
-from groupspec.conformance.mutation.catalogue import MUTANTS
-from groupspec.conformance.mutation.guards import stop_the_endless
-from groupspec.conformance.mutation.mutant import Seam
-from groupspec.impl.choice_calls import ChoiceCalls
-from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.events import ResponseReceived, SendRequest
 from groupspec.impl.core.messages import FetchResponse, TopicPartition
 from groupspec.impl.network.records import Gaps, NewRecord, encode_records
-from groupspec.impl.partition_calls import PartitionCalls
 from groupspec.impl.records import RecordDecoder
 from groupspec.impl.trace import TraceEvent
-
-API: Final = (
-    *(ChoiceCalls.subscribe, ChoiceCalls.assign, ChoiceCalls.unsubscribe, ChoiceCalls.subscription),
-    *(ChoiceCalls.assignment, Consumer.poll, Consumer.wakeup, Consumer.commit, Consumer.commit_async),
-    *(Consumer.committed, Consumer.group_metadata, Consumer.enforce_rebalance, Consumer.close, Consumer.__exit__),
-    *(PartitionCalls.position, PartitionCalls.seek, PartitionCalls.seek_to_beginning, PartitionCalls.seek_to_end),
-    *(PartitionCalls.pause, PartitionCalls.resume, PartitionCalls.paused, PartitionCalls.highwater),
-    *(PartitionCalls.current_lag, PartitionCalls.beginning_offsets, PartitionCalls.end_offsets),
-    *(PartitionCalls.offsets_for_times, PartitionCalls.partitions_for_topic, PartitionCalls.topics),
-)
-"""The calls of a consumer that an application makes, and what it is told by them."""
-
-
-@contextmanager
-def seam_of_a_run(mutant: str) -> Iterator[Seam]:
-    """Where a run is noted that has this mutant of the reference in it; "": none."""
-    with ExitStack() as stack:
-        if mutant:
-            changed = stack.enter_context(Seam())
-            MUTANTS[mutant].change(changed)
-            stop_the_endless(changed)
-        stack.enter_context(no_garbage_collection())
-        yield stack.enter_context(Seam())
 
 
 class Notes:
@@ -142,20 +111,3 @@ def settings_of(config: Config) -> dict[str, Any]:
 
 
 NOTHING: Final = TraceEvent("", "", 0, 0, "")
-
-
-def note_calls(seam: Seam, notes: Notes, whose: Callable[[Consumer], tuple[str, str]]) -> None:
-    """Note every call of every consumer. `whose`: the member, and the thread that makes the call."""
-
-    def noted(name: str, original: Callable[..., object], *given: Any, **named: object) -> object:
-        consumer, *arguments = given
-        member, thread = whose(consumer)
-        told = [*arguments, *([named] if named else [])]
-        if name == "__exit__":
-            name, told = "close", [{"block raises": bool(arguments and arguments[0])}]
-        with notes.call(member, name, told, thread=thread) as result:
-            result.append(original(*given, **named))
-        return result[0]
-
-    for each in API:
-        seam.replace(each, partial(noted, each.__name__))  # what a mutant has put there has another name
