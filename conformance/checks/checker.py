@@ -83,7 +83,7 @@ def missing(
     if joins and history.looks_for_coordinator(end_us):
         return
     took_ms = history.able_to_join_ms if joins else history.took_ms
-    if int(took_ms(since_us, end_us)) > DUE_WITHIN_MS:
+    if took_ms(since_us, end_us) >= DUE_WITHIN_MS + history.exact.step_us / 1_000:
         yield in_vain(reason, since_us, end_us)
 
 
@@ -93,7 +93,7 @@ def within(history: History, since_us: int, at_us: int, bound_ms: float, reason:
     `slack_ms`: how much of the bound is tolerance.
     """
     timing = replace(history.timing(since_us, at_us, bound_ms), slack_ms=slack_ms)
-    kept = int(timing.took_ms - timing.excused_ms) <= bound_ms
+    kept = timing.took_ms - timing.excused_ms <= bound_ms + history.exact.step_us / 1_000
     return Finding(kept, f"{reason} ({timing})", at_us, since_us, timed=True, timing=timing)
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, held_if, in_vain, within
+from groupspec.conformance.checks.positions import moved
 from groupspec.conformance.history.harness_protocol import Close, ShutdownComplete, joins_no_classic_group
 from groupspec.conformance.history.history import Exchange, History
 from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest, OffsetCommitRequest
@@ -168,7 +169,8 @@ def close_commits_first(history: History) -> Iterator[Finding]:
             last = offsets[-1] if offsets else "nothing"
             right = f"{partition}: {expected} was committed before {before}"
             wrong = f"{partition}: {last} was committed before {before}, not {expected}"
-            is_there = offsets and expected <= offsets[-1] <= history.next_record(partition, expected)
+            most = position_at(history, partition, asked) or expected  # a commit by a callback has that, too
+            is_there = offsets and expected <= offsets[-1] <= history.next_record(partition, most)
             yield held_if(bool(is_there), right, wrong, end_us)
 
 
@@ -177,6 +179,7 @@ def position_at(history: History, partition: str, at_us: int) -> int | None:
 
     None if it has done neither since the partition was last taken away: who is given it again, were it the same member,
     begins at the committed offset (Java: ConsumerCoordinator.onJoinPrepare assigns nothing, which drops the positions).
+    So is whoever has had a reason to read it from elsewhere since.
     """
     ends = (c.ended_us for c in history.callbacks if c.name != "partitions_assigned" and partition in c.partitions)
     since_us = max((ended_us for ended_us in ends if ended_us is not None and ended_us <= at_us), default=0)
@@ -184,4 +187,5 @@ def position_at(history: History, partition: str, at_us: int) -> int | None:
         (r.at_us, r.last + 1) for r in history.returned if r.partition == partition and since_us < r.at_us <= at_us
     ]
     moves += history.sought(partition, since_us, at_us)
-    return max(moves)[1] if moves else None
+    latest_us, position = max(moves, default=(0, None))
+    return None if moved(history, partition, latest_us, at_us) else position

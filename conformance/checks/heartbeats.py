@@ -18,7 +18,7 @@ from groupspec.conformance.checks.checker import (
     none_of,
     within,
 )
-from groupspec.conformance.checks.joining import is_of_nobody, joined_meanwhile
+from groupspec.conformance.checks.joining import joined_meanwhile
 from groupspec.conformance.history.harness_protocol import ErrorRaised
 from groupspec.conformance.history.history import (
     COORDINATOR_GONE,
@@ -29,6 +29,7 @@ from groupspec.conformance.history.history import (
     Callback,
     Exchange,
     History,
+    is_of_nobody,
     once,
 )
 from groupspec.impl.core.messages import HeartbeatRequest, OffsetCommitRequest, SyncGroupRequest

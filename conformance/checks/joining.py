@@ -27,6 +27,7 @@ from groupspec.conformance.history.history import (
     Exchange,
     History,
     assigned_by,
+    is_of_nobody,
     names,
     once,
     subscription_of,
@@ -55,7 +56,7 @@ def rejoin_triggers(history: History) -> Iterator[Exchange]:
     """Answers that oblige the member to join again, before the application asked for the end."""
     for exchange in history.of("Heartbeat", "SyncGroup", "OffsetCommit"):
         in_time = exchange.error in REBALANCE and exchange.told_us < history.until_close_us
-        if in_time and not joined_meanwhile(history, exchange):
+        if in_time and not is_of_nobody(exchange) and not joined_meanwhile(history, exchange):
             yield exchange
 
 
@@ -88,6 +89,8 @@ def a_rebalance_is_seen_through(history: History) -> Iterator[Finding]:
         done = next((sync for sync in history.syncs if sync.told_us > told), None)
         if history.first("JoinGroup", told) is None:
             yield from missing(history, f"no JoinGroup {why}", told, joins=True)
+        elif done is None and any(e.answer is None for e in history.of("JoinGroup", "SyncGroup") if e.sent_us > told):
+            continue  # it waits for the group
         elif done is None:
             yield from missing(history, f"no SyncGroup succeeded {why}", told, joins=True)
         else:
@@ -126,12 +129,6 @@ def member_id_is_taken_at_once(history: History) -> Iterator[Finding]:
             yield held_if(not ran, right, wrong, again.sent_us)
 
 
-def is_of_nobody(exchange: Exchange) -> bool:
-    """Whether it has no member id (rules H3 and M1): its answer says nothing of any identity."""
-    message = exchange.request.message
-    return isinstance(message, HeartbeatRequest | OffsetCommitRequest) and not message.member_id
-
-
 @checks("J4")
 def identity_after_errors(history: History) -> Iterator[Finding]:
     """UNKNOWN_MEMBER_ID clears the member id, REBALANCE_IN_PROGRESS and ILLEGAL_GENERATION keep it.
@@ -145,6 +142,8 @@ def identity_after_errors(history: History) -> Iterator[Finding]:
         if join is None or not known or any(exchange.told_us < e.told_us <= join.sent_us for e in triggers):
             continue  # the last answer before it decides
         if any(exchange.told_us <= at_us <= join.sent_us for at_us in history.expired_us):
+            continue
+        if history.left(exchange.told_us, join.sent_us):
             continue
         expected = "" if exchange.error == "UNKNOWN_MEMBER_ID" else known[-1].member_id
         wanted = "no member id" if not expected else "the same member id"
@@ -209,16 +208,12 @@ def identity_after_a_join_in_vain(history: History) -> Iterator[Finding]:
 
 @checks("J1", needs="listener")
 def what_no_longer_fits_is_dropped(history: History) -> Iterator[Finding]:
-    """An assignment of topics that the application no longer subscribes to is not handed to it.
-
-    One that came before the application changed its mind may be on its way to it already.
-    """
+    """An assignment of topics that the application no longer subscribes to is not handed to it."""
     done = [at_us for at_us, event in history.events(CommandDone) if event.command == "subscribe"]
     wanted = [command for _, command in history.commands(Subscribe)]
     for command, done_us, until_us in list(zip(wanted, done, [*done[1:], history.ends_us + 1], strict=False))[1:]:
         assigned = [c for c in history.callbacks if c.name == "partitions_assigned"]
         assigned = [c for c in assigned if done_us < c.started_us < until_us]
-        assigned = [c for c in assigned if any(done_us < sync.told_us <= c.started_us for sync in history.syncs)]
         old = {p: c.started_us for c in assigned for p in c.partitions if not _covers(command, p.rpartition("-")[0])}
         right = "only partitions of the topics that are subscribed to were handed over"
         wrong = f"{', '.join(sorted(old))} assigned to an application that no longer subscribes to that topic"
@@ -364,6 +359,8 @@ def was_told(history: History, sync: Exchange, until_us: int) -> bool:
     joins = [join for join in history.of("JoinGroup") if join.sent_us < sync.sent_us]
     begun_us = max((join.sent_us for join in joins), default=0) - history.exact.in_flight_us
     if any(begun_us <= at_us <= until_us for at_us, _ in history.commands(Subscribe)):
+        return True
+    if any(begun_us <= at_us <= until_us for at_us in history.enforced_us):
         return True
     subscription = subscription_of(joins[-1].asked(JoinGroupRequest)) if joins else None
     told = partition_counts(history, frozenset(subscription.topics)) if subscription is not None else []

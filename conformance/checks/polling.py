@@ -40,6 +40,7 @@ def leaves_for_not_polling(history: History) -> list[Exchange]:
         for leave in history.of("LeaveGroup")
         if history.before_close(leave.sent_us)
         and bisect_right(asked, leave.sent_us) == bisect_right(asked, _last(joined, leave.sent_us))
+        and not any(0 <= leave.sent_us - at_us <= history.exact.in_flight_us for at_us in asked)
     ]
 
 
@@ -102,7 +103,7 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
         since = (left_us - ended[-1]) / 1000 if ended else limit
         if inside and history.took_ms(inside[0], left_us) >= slack:
             yield broken("LeaveGroup although the application is blocked in poll()", left_us)
-        elif since < limit - slack:
+        elif round(since) < limit - slack:
             reason = f"LeaveGroup {since:.0f} ms after a poll (max.poll.interval.ms={limit}; slack {slack:.0f} ms)"
             yield replace(broken(reason, left_us), timed=True)  # it may have been decided before the poll
     if history.polls and history.syncs:

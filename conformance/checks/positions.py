@@ -125,6 +125,9 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
             continue  # the application's position counts: rules O4 and O5 have its records
         if known is None and was_under_way(history, partition, assigned_us, fetch):
             continue
+        validations = history.between(assigned_us, fetch.sent_us, "OffsetForLeaderEpoch")
+        if any(partition in each.asked(OffsetForLeaderEpochRequest).epochs for each in validations):
+            continue  # it begins where the log has not been cut
         if known is None:
             yield broken(f"{partition} was fetched without asking for its committed offset", fetch.sent_us)
         elif known >= 0:
@@ -179,7 +182,7 @@ def retained_partitions_go_on(history: History) -> Iterator[Finding]:
             continue
         until = {name: kept_until(history, name, sync, history.syncs[number + 2 :]) for name in retained}
         for exchange in history.of("OffsetFetch"):
-            asked = names(exchange.asked(OffsetFetchRequest).partitions) & retained
+            asked = names(exchange.asked(OffsetFetchRequest).partitions) & retained & known_before(history, exchange)
             again = ", ".join(sorted(name for name in asked if sync.told_us <= exchange.sent_us < until[name]))
             if again:
                 what = f"the committed offset of {again}, which was retained, was looked up again"
@@ -201,6 +204,12 @@ def moved(history: History, partition: str, from_us: int, to_us: int) -> bool:
 def out_of_range(history: History, partition: str, from_us: int, to_us: int) -> bool:
     """Whether a Fetch of the partition was answered OFFSET_OUT_OF_RANGE in between."""
     return any(from_us <= at_us <= to_us for at_us in history.out_of_range_us.get(partition, ()))
+
+
+def known_before(history: History, lookup: Exchange) -> frozenset[str]:
+    """The partitions whose committed offsets the client had been told before it asked for them here."""
+    earlier = [e for e in history.of("OffsetFetch") if e.answer is not None and e.told_us < lookup.sent_us]
+    return frozenset().union(*(names(e.asked(OffsetFetchRequest).partitions) for e in earlier if e.error == "NONE"))
 
 
 def kept_until(history: History, partition: str, sync: Exchange, later: Sequence[Exchange]) -> int:

@@ -33,7 +33,8 @@ def a_wakeup_ends_one_call(history: History) -> Iterator[Finding]:
         if polls and (polls[0].ended_us or until_us) >= min(until_us, history.until_close_us):
             continue  # the next wakeup, or close(), came before any call could end by this one
         errors = [at_us for at_us, call in woken if asked_us <= at_us <= until_us and call in WAKEABLE]
-        if len(errors) > 1:
+        so_far = [at_us for at_us, call in woken if at_us <= until_us and call in WAKEABLE]
+        if len(errors) > 1 and len(so_far) > number + 1:
             yield broken("a second call was ended by one wakeup", errors[1])
         elif errors and "poll" not in [call for at_us, call in woken if at_us == errors[0]]:
             yield held("a wakeup ended one call", errors[0])
@@ -52,6 +53,9 @@ def a_wakeup_breaks_nothing(history: History) -> Iterator[Finding]:
     """What the woken call had begun goes on: when its answer comes no poll raises for it."""
     woken = [at_us for at_us, event in history.events(ErrorRaised) if event.woken and event.call == "commit"]
     for at_us, event in history.events(ErrorRaised) if woken else ():
+        others = (e for e in history.exchanges if e.api != "OffsetCommit" and e.error not in ("", "NONE"))
+        if any(woken[0] < e.told_us <= at_us for e in others):
+            continue  # it may be raised for that
         if event.call == "poll" and not event.woken and woken[0] < at_us < history.until_close_us:
             yield broken(f"poll raised {event.said}, after a commit had been woken", at_us)
 

@@ -439,7 +439,8 @@ class History:
         took_ms = self.took_ms(from_us, to_us)
         if "join_needs_poll" not in self.settings.features:
             return took_ms
-        pauses = ((earlier.ended_us, later.started_us) for earlier, later in pairwise(self.polls))
+        until_us = [*(poll.started_us for poll in self.polls[1:]), to_us]
+        pauses = zip((poll.ended_us for poll in self.polls), until_us, strict=False)
         paused = (
             min(end, to_us) - max(start or end, from_us) for start, end in pauses if end - (start or end) > PAUSED_US
         )
@@ -561,7 +562,7 @@ class History:
     def gave_up_us(self) -> Sequence[int]:
         """When the client took its membership for lost: its callback, or, without one, a JoinGroup as a new member.
 
-        A static member that has not polled in time sends no LeaveGroup.
+        And when its application had not polled in time.
         """
         if "lost_callback" in self.settings.features:
             return sorted([*self._lost_us, *self.expired_us])
@@ -571,11 +572,13 @@ class History:
 
     @cached_property
     def expired_us(self) -> Sequence[int]:
-        """When a static member had not polled for its interval; of others a LeaveGroup tells that.
+        """When the application had not polled for its interval: a LeaveGroup may tell that as well, but not always.
+
+        A static member sends none, nor one that has no coordinator just then.
 
         It counts from the last poll, or from the answer to JoinGroup (see rule P1).
         """
-        if not self.settings.instance_id:
+        if not {"poll_interval", "pull"} <= self.settings.features:
             return ()
         interval_us = 1000 * self.settings.max_poll_interval_ms
         joined_us = [join.told_us for join in self.answers("JoinGroup", "NONE")]
@@ -590,6 +593,11 @@ class History:
     def gave_up(self, from_us: int, to_us: int) -> bool:
         """Whether the client took its membership for lost in between."""
         return any(from_us <= at_us <= to_us for at_us in self.gave_up_us)
+
+    @cached_property
+    def enforced_us(self) -> Sequence[int]:
+        """When the application asked for a rebalance (KIP-568)."""
+        return [entry.at_us for entry in self.of_kind("enforce_rebalance")]
 
     def milestone(self, name: str) -> int | None:
         """When the scenario reached a point that it named; None when it did not."""
@@ -756,6 +764,12 @@ def _assigned(assignment: bytes) -> frozenset[str]:
         return names(decode_assignment(assignment).partitions)
     except MalformedProtocolData:
         return frozenset()  # the client itself wrote it as the leader: rule J10
+
+
+def is_of_nobody(exchange: Exchange) -> bool:
+    """Whether it has no member id (rules H3 and M1): its answer says nothing of any identity."""
+    message = exchange.request.message
+    return isinstance(message, HeartbeatRequest | OffsetCommitRequest) and not message.member_id
 
 
 def names(partitions: Iterable[TopicPartition | Partition]) -> frozenset[str]:

@@ -70,9 +70,6 @@ def _one_after_the_other(events: Iterable[Event]) -> Iterator[Event]:
         yield msgspec.structs.replace(event, at_us=at_us)
 
 
-_REFUSALS: Final = ("IllegalStateError", "ConsumerClosedError")
-
-
 def _refused(events: Iterable[Event]) -> Iterator[int]:
     """What was not done, by `id`: the beginning and the end of calls that were refused; requests that did not go out.
 
@@ -80,13 +77,19 @@ def _refused(events: Iterable[Event]) -> Iterator[int]:
     """
     under_way: dict[str, list[Event]] = {}
     requests: dict[int, Event] = {}
+    closed, after_close = False, set[int]()
     for event in events:
+        closed |= event.kind == "called" and event.name == "close"
         calls = under_way.setdefault(event.thread, [])
         if event.kind == "called":
             calls.append(event)
+            after_close |= {id(event)} if closed else set()
         elif event.kind in ("returned", "raised") and calls and calls[-1].name == event.name:
             call = calls.pop()
-            if event.error in _REFUSALS and event.at_us - call.at_us < 1_000:
+            at_once = event.at_us - call.at_us < 1_000
+            if (event.error == "IllegalStateError" and at_once) or (
+                event.error == "ConsumerClosedError" and id(call) in after_close
+            ):
                 yield from (id(call), id(event))
         elif event.kind == "request":
             requests[event.number] = event
@@ -275,6 +278,8 @@ class _Reader:
             given = event.value[0] if event.value and isinstance(event.value[0], int) else 0
             self._polled_us, self._polls = event.at_us, event.thread
             yield _said(event, protocol.PollStarted(poll_ms=given))
+        elif event.name == "enforce_rebalance":
+            yield Entry(event.at_us, "kit", event.name)
         elif event.name == "close":
             yield from self._closed(event)
         for command in _commands(event):
