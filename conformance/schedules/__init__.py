@@ -30,5 +30,7 @@ choosing      What the application subscribes to, and what it may be given of it
 parting       How it leaves its group: unsubscribe() and close().
 settling      Whether all comes to be well when nothing disturbs it any more.
 application   What the application does, and what it may rely on: the oracle.
+noted         All that happens to the member, as a life.
+judging       What the shared checks say of that life.
 campaign      Runs scenarios under schedules, and makes a failure short.
 """

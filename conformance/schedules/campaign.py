@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from groupspec.conformance.checks import CHECKERS, judge
-from groupspec.conformance.checks.verdicts import BROKEN
 from groupspec.conformance.garbage import no_garbage_collection, one_by_one
 from groupspec.conformance.history.life import Life
-from groupspec.conformance.history.member_life import history_of
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.encoded_transport import EncodedTransport
 from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.group import RacingGroup
+from groupspec.conformance.schedules.judging import expect_kept
 from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder
 from groupspec.conformance.schedules.network import RacingTransport
-from groupspec.conformance.schedules.noted import MEMBER, Noted
+from groupspec.conformance.schedules.noted import Noted
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import GROUP, Scenario
 from groupspec.conformance.schedules.times import SETTINGS
@@ -94,14 +92,6 @@ def play(
         expect_kept(noted.life(design))
 
     return work
-
-
-def expect_kept(life: Life) -> None:
-    """Raises AssertionError: a rule is broken in the life of this member."""
-    history = history_of(life, MEMBER)
-    judgements = ((rule, judge(rule, history)) for rule in CHECKERS)
-    broken = [f"{one.reason} (rule {rule})" for rule, one in judgements if one.verdict in BROKEN]
-    assert not broken, "; ".join(broken)
 
 
 def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None:

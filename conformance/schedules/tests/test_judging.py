@@ -1,0 +1,68 @@
+"""Schedules are judged by the shared checks: what a rule forbids ends a run, whatever else looks at it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from msgspec.structs import replace
+
+from groupspec.conformance.checks import CHECKERS
+from groupspec.conformance.history.event import Event
+from groupspec.conformance.history.life import Life
+from groupspec.conformance.schedules.campaign import play, strategy
+from groupspec.conformance.schedules.further import draw
+from groupspec.conformance.schedules.judging import UNREAD, expect_kept
+from groupspec.impl.scheduling import run
+
+
+@cache
+def life(seed: int) -> Life:
+    kept: list[Life] = []
+    assert run(play(draw(seed), "background", kept.append), strategy(seed)).error is None
+    return kept[0]
+
+
+def spoiled(seed: int, kind: str, what: str, **instead: object) -> Life:
+    """The same, but each event of this kind, and of this name or message, has something else in it."""
+
+    def changed(event: Event) -> Event:
+        if event.kind != kind or what not in (event.name, (event.message or {}).get("is")):
+            return event
+        if event.message is None:
+            return replace(event, **instead)
+        return replace(event, message={**event.message, **instead})
+
+    return Life(life(seed).header, [changed(event) for event in life(seed).events])
+
+
+def test_a_life_that_keeps_all_rules_is_passed() -> None:
+    expect_kept(life(8))
+
+
+def test_M1_a_commit_as_somebody_else_is_found() -> None:
+    with pytest.raises(AssertionError, match=r"member id 'another'.*\(rule M1\)"):
+        expect_kept(spoiled(8, "request", "OffsetCommitRequest", member_id="another"))
+
+
+def test_C1_a_callback_of_what_is_owned_already_is_found() -> None:
+    twice = [
+        each
+        for event in life(8).events
+        for each in (event, *([event] if event.name == "on_partitions_assigned" else []))
+    ]
+    with pytest.raises(AssertionError, match=r"\(rule C1\)"):
+        expect_kept(Life(life(8).header, twice))
+
+
+def test_J10_a_subscription_that_nobody_can_read_is_found() -> None:
+    with pytest.raises(AssertionError, match=r"JoinGroup, mine: Subscription, user data at byte 6.*\(rule J10\)"):
+        expect_kept(spoiled(8, "request", "JoinGroupRequest", protocols=[["mine", "AAMAAAAA"]]))
+
+
+def test_what_is_not_judged_yet_is_a_rule_and_has_a_schedule_to_be_read() -> None:
+    assert UNREAD.keys() < CHECKERS.keys()
+    for schedule in UNREAD.values():
+        design, seed = schedule.split()
+        assert design in ("background", "heartbeat")
+        assert int(seed) > 0
