@@ -32,10 +32,17 @@ from groupspec.conformance.history.history import (
     is_of_nobody,
     once,
 )
-from groupspec.impl.core.messages import HeartbeatRequest, OffsetCommitRequest, SyncGroupRequest
+from groupspec.impl.core.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    MetadataResponse,
+    OffsetCommitRequest,
+    SyncGroupRequest,
+)
 
 Stretch = tuple[int, int]
 SAID_LOST = "partitions_lost was called"
+NOT_THERE: Final = ("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID", "TOPIC_AUTHORIZATION_FAILED")
 RAISED_WITHIN_MS: Final = 1_000
 CATCHES_UP: Final = 2
 """So many intervals late a heartbeat may be that the next ones follow sooner."""
@@ -238,11 +245,30 @@ def no_heartbeat_without_membership(history: History) -> Iterator[Finding]:
         yield none_of(beats, f"Heartbeat after {how}, before joining again", f"no heartbeat after {how}", back_us)
 
 
+def is_of_topics_that_are_gone(history: History, lost: Callback) -> bool:
+    """Whether that may be all that is lost: the topics, of which Metadata have told so since they were assigned.
+
+    So librdkafka says it in the cooperative protocol (rd_kafka_cgrp_metadata_update_check); to the group it is a member
+    as before, and goes on as one. Whose next JoinGroup has no member id takes its membership for lost as well.
+    """
+    earlier = (c for c in history.callbacks if c.name == "partitions_assigned" and c.started_us < lost.started_us)
+    since_us = max((c.started_us for c in earlier if c.partitions & lost.partitions), default=0)
+    gone = set()
+    for exchange in history.of("Metadata"):
+        answer = exchange.answered(MetadataResponse)
+        if answer is not None and since_us <= exchange.told_us <= lost.started_us:
+            gone |= {topic.topic for topic in answer.topics if topic.error.name in NOT_THERE}
+    again = history.first("JoinGroup", lost.started_us)
+    keeps_its_id = again is None or again.asked(JoinGroupRequest).member_id != ""
+    return keeps_its_id and {each.rpartition("-")[0] for each in lost.partitions} <= gone
+
+
 @once
 def memberships_lost(history: History) -> Iterator[tuple[Known, int, str]]:
     """From when on the client knows that its membership has ended, until it has joined again, and how it ended.
 
-    It may take it for lost by itself, as when no heartbeat was answered for a session timeout.
+    It may take it for lost by itself, as when no heartbeat was answered for a session timeout. Partitions that are lost
+    since Metadata said that their topic is not there are no such sign.
     """
     joined = [e.told_us for e in history.answers("JoinGroup", "NONE")]
     lost = [(Known.by(leave.sent_us, leave), "LeaveGroup") for leave in history.of("LeaveGroup")]
@@ -250,7 +276,7 @@ def memberships_lost(history: History) -> Iterator[tuple[Known, int, str]]:
         signs = gives_up(history, told.told_us), history.first("JoinGroup", told.told_us)
         lost.append((Known.of(told, *signs), told.error))
     said = (c for c in history.callbacks if c.name == "partitions_lost" and c.partitions)
-    lost += [(Known.by(callback.started_us, callback), SAID_LOST) for callback in said]
+    lost += [(Known.by(c.started_us, c), SAID_LOST) for c in said if not is_of_topics_that_are_gone(history, c)]
     for known, how in lost:
         yield known, next((at_us for at_us in joined if at_us > known.told_us), history.ends_us), how
 

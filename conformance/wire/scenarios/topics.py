@@ -36,7 +36,11 @@ def _grows(context: ScenarioContext) -> None:
 
 
 def _grows_in_the_round(context: ScenarioContext) -> Entry:
-    """The leader has divided fewer partitions than Metadata tell of before its SyncGroup is answered. When it is."""
+    """The leader has divided fewer partitions than Metadata tell of before its SyncGroup is answered. Before they came.
+
+    Any JoinGroup from then on begins a round that can divide them all: who gives its SyncGroup up, or has it answered
+    with an error, has joined again before this round would have ended, and need not do so once more.
+    """
     since, held = context.now(), hold(context, "SyncGroup")
     context.subscribe()
     context.poll()
@@ -51,7 +55,8 @@ def _grows_in_the_round(context: ScenarioContext) -> Entry:
     )
     released = context.now()
     held.release()
-    return context.expect_answer("SyncGroup", "NONE", rule="J2", since=released)
+    context.expect_answer("SyncGroup", "NONE", rule="J2", since=released)
+    return grown
 
 
 @scenario(

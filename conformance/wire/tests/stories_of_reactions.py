@@ -18,7 +18,15 @@ from groupspec.conformance.wire.tests.stories import (
 )
 from groupspec.conformance.wire.tests.stories_of_latecomers import loading, refused_in_passing
 from groupspec.conformance.wire.tests.stories_of_leaders import Row, command
-from groupspec.impl.core.messages import ErrorCode, FetchedOffset, OffsetFetchRequest, OffsetFetchResponse
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FetchedOffset,
+    MetadataRequest,
+    MetadataResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    TopicMetadata,
+)
 
 
 def own_loss() -> WireRun:
@@ -33,6 +41,23 @@ def own_loss() -> WireRun:
     story.sync(1_640, 2)
     story.callback(1_645, protocol.PartitionsAssigned)
     story.heartbeats(1_740, 2_490, 2)
+    return story
+
+
+def lost_with_its_topic(error: str = "TOPIC_AUTHORIZATION_FAILED") -> WireRun:
+    """Metadata says that the topic may not be read: its partitions are lost, not the membership, and it joins again."""
+    story = WireRun()
+    first_round(story)
+    story.polls(0, 2_000)
+    story.heartbeats(110, 610, 1)
+    told = MetadataResponse((), (TopicMetadata("orders", (), ErrorCode[error]),))
+    story.exchange(560, "Metadata", MetadataRequest(("orders",)), told, error)
+    story.callback(600, protocol.PartitionsLost)
+    story.heartbeat(630, 1)
+    story.join(640, 2)
+    story.sync(643, 2)
+    story.callback(660, protocol.PartitionsAssigned)
+    story.heartbeats(740, 1_990, 2)
     return story
 
 
@@ -189,6 +214,8 @@ ROWS: Final[tuple[Row, ...]] = (
      lambda s: s.heartbeat(1_624, -1, "UNKNOWN_MEMBER_ID", member_id="")),
     ("H3", "with its id, when the client has said that it lost its membership", joins_late,
      lambda s: s.heartbeat(1_700, 1, "UNKNOWN_MEMBER_ID")),
+    ("H3", "the topic is gone, and it drops its id, too", lost_with_its_topic,
+     lambda s: s.join(639, -1, member_id="", error="MEMBER_ID_REQUIRED")),
     ("C2", "a commit when the client has said that it lost its membership", joins_late,
      lambda s: s.commit(1_700, 1, {BOTH[0]: 6})),
     ("D4", "again, right after the answer that says that the coordinator is gone", moved_coordinator,
@@ -214,6 +241,13 @@ ROWS: Final[tuple[Row, ...]] = (
 )  # fmt: skip
 """Rule, what is wrong, the good run, and how it is spoiled."""
 ALLOWED: Final[tuple[Row, ...]] = (
+    # librdkafka rd_kafka_cgrp_metadata_update_check: lost are partitions of topics that are not there; a Heartbeat asks
+    # for the group alone (Kafka KafkaApis.handleHeartbeatRequest: READ of GROUP), and is answered NONE
+    ("H3", "its topic is gone, and lost with it: it is a member all the same", lost_with_its_topic, lambda s: None),
+    ("H3", "so it is where the callback comes when the next round has ended", lost_with_its_topic,
+     lambda s: at(s, 600, 650)),
+    ("C2", "what it had read of that topic it commits as the member that it is", lost_with_its_topic,
+     lambda s: s.commit(632, 1, {BOTH[0]: 6})),
     # its timer is over when a commit's refusal is on its way
     ("H3", "one that was due when something else was refused", expulsion,
      lambda s: s.commit(605, 1, {BOTH[0]: 6}, error="UNKNOWN_MEMBER_ID")),

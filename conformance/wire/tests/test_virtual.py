@@ -25,7 +25,7 @@ from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios import find_cases, topics
 from groupspec.conformance.wire.virtual.run import FORK, Trial, run_apart
 from groupspec.conformance.wire.virtual.world import Stuck, World
-from groupspec.impl.broker.actions import Hold
+from groupspec.impl.broker.actions import Hold, Reply
 from groupspec.impl.threads.designs import Design
 
 
@@ -146,6 +146,22 @@ def test_J1_what_a_subscription_brings_counts_from_the_change_on(identifier: str
         seam.put(topics, "hold", lambda *_: Hold())
 
     told = run_apart(Trial(case(identifier), holds_nothing_up, keep_log=True))
+    assert (told.broken, told.broke_off) == ((), "")
+
+
+@pytest.mark.realtime
+def test_J8_who_joins_again_meanwhile_for_another_reason_has_divided_what_has_grown() -> None:
+    """As kafkajs does, which gives its SyncGroup up before any Metadata: the next round has all six partitions."""
+
+    def refuses(seam: Seam) -> None:
+        def hold(context: ScenarioContext, api: str) -> Hold:
+            held = Hold(Reply("REBALANCE_IN_PROGRESS"))
+            context.broker.do_next(api, held, "it is answered later, with an error")
+            return held
+
+        seam.put(topics, "hold", hold)
+
+    told = run_apart(Trial(case("topic-grows/syncing"), refuses, keep_log=True))
     assert (told.broken, told.broke_off) == ((), "")
 
 
