@@ -44,7 +44,7 @@ _MODULES = {
     "Problem": "errors",
     "UsageProblem": "errors",
     "VectorFile": "vectors.reading",
-    "Verdict": "wire.verdicts",
+    "Verdict": "checks.verdicts",
     "read_vectors": "vectors.reading",
     "vector_files": "vectors.reading",
 }

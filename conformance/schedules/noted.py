@@ -65,7 +65,10 @@ class Noted:
         seam.replace(RacingGroup.serve, self._serve)
         seam.replace(ScheduledRuntime.run_until, self._run_until)
         for each in CALLBACKS:
+            name = each.__name__
             seam.replace(each, self._callback)
+            owner = Application if hasattr(Application, name) else Reading
+            vars(owner)[name].__name__ = name  # by which whoever calls it may know it
 
     def life(self, design: Design) -> Life:
         """What has happened so far."""
