@@ -116,6 +116,7 @@ def _lines(told: Explanation, most: int | None) -> Iterator[str]:
         yield from (f"  {said.voice}: {said.says} [{said.source}]" for said in difference.statements)
         yield f"  choice: {difference.choice}"
     yield from _list("judged on the wire by", [f"groupspec conform --scenario {each}" for each in told.scenarios])
+    yield from _list("judged by", list(map(str, told.checks)))
     yield from _list("checked in traces by", told.trace_checks)
     yield from _list("properties of the models", told.properties, most)
     yield from _list("mutants that scenarios must find", told.mutants)

@@ -52,6 +52,7 @@ class Explanation:
         level: Of a rule; else empty.
         matches: Of a state: the machines that have one of that name.
         scenarios: Scenarios of the wire kit that judge it.
+        checks: Of a rule: the functions that judge histories by it.
         trace_checks: Trace rules that check it.
         properties: Properties of the models that are about it.
         mutants: Mutants of the reference that break it, and that scenarios must find.
@@ -77,6 +78,7 @@ class Explanation:
     level: str = ""
     matches: tuple[str, ...] = ()
     scenarios: tuple[str, ...] = ()
+    checks: tuple[SourcePlace, ...] = ()
     trace_checks: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
     mutants: tuple[str, ...] = ()

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from groupspec.conformance.checks import CHECKERS
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.explanation import Explanation, Kind, sections, themselves
 from groupspec.conformance.findings import FINDINGS
 from groupspec.conformance.kills import kills
 from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.schedules.judging import UNREAD
 from groupspec.conformance.scores.files import committed
 from groupspec.conformance.scores.subjects import NOTICES_NOTHING
 from groupspec.spec.compiler.model import Model, ModelMaker, ModelProperty
@@ -256,6 +258,15 @@ def noticed(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 def mutants_of(rule: str) -> Iterator[str]:
     """The mutants that break a rule and that scenarios must find; the kill matrix has the others."""
     return (mutant.id for mutant in MUTANTS.values() if mutant.scenarios and rule in mutant.rules)
+
+
+def in_schedules(rule: str) -> tuple[str, ...]:
+    """Whether schedules of the reference are judged by a rule's checks."""
+    if rule not in CHECKERS:
+        return ()
+    if (seed := UNREAD.get(rule)) is None:
+        return ("each of them",)
+    return (f"not yet: what they say of one is to be read ({seed})",)
 
 
 def properties_of(rule: str) -> Iterator[str]:

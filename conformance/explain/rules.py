@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from groupspec.conformance.checks import CHECKERS
 from groupspec.conformance.explain import code
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.explanation import Explanation, Kind, SourcePlace, sections, themselves
@@ -44,6 +46,7 @@ def explain_rule(identifier: str) -> Explanation:
         applies_to=rule.applies_to,
         level=rule.level,
         scenarios=tuple(scenario.id for scenario in SCENARIOS.values() if identifier in scenario.rules),
+        checks=tuple(checks_of(identifier)),
         trace_checks=tuple(check.id for check in trace_rules.RULES if identifier in check.spec_rules),
         properties=of_the_lab("properties_of", identifier),
         mutants=of_the_lab("mutants_of", identifier),
@@ -53,8 +56,20 @@ def explain_rule(identifier: str) -> Explanation:
         differences=tuple(entry for entry in DIFFERENCES.values() if identifier in entry.rules),
         kills=kills(identifier),
         why_no_kills=why_none(identifier),
-        sections=sections({"in a consumer group (KIP-848)": in_a_consumer_group(identifier)}),
+        sections=sections(
+            {
+                "in a consumer group (KIP-848)": in_a_consumer_group(identifier),
+                "judged in schedules": of_the_lab("in_schedules", identifier),
+            }
+        ),
     )
+
+
+def checks_of(identifier: str) -> Iterator[SourcePlace]:
+    """The functions that judge histories by a rule."""
+    for checker in CHECKERS.get(identifier, ()):
+        code, file = checker.check.__code__, checker.check.__module__.removeprefix("groupspec.").replace(".", "/")
+        yield SourcePlace(f"{file}.py", code.co_firstlineno, checker.check.__name__)
 
 
 def in_a_consumer_group(identifier: str) -> str:

@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 
 from groupspec.conformance import cli, generate
+from groupspec.conformance.checks import CHECKERS
 from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.commands.explain import NAMES
 from groupspec.conformance.explain import code, index
@@ -26,6 +27,7 @@ from groupspec.conformance.explain.machines import functions_for
 from groupspec.conformance.judges import judges_markdown
 from groupspec.conformance.scores.files import committed
 from groupspec.conformance.scores.mutants import OPERATORS
+from groupspec.conformance.tests.repository import ROOT
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
 from groupspec.conformance.wire.case import PLAIN_NAME, Case
@@ -143,6 +145,15 @@ def test_a_rule_leads_to_everything_about_it(tmp_path: Path, capsys: Captured) -
     ):
         assert expected in shown
     assert json.loads(file.read_text())["level"] == "should"
+
+
+def test_a_rule_leads_to_the_functions_that_judge_histories_by_it() -> None:
+    for rule, checkers in CHECKERS.items():
+        [told] = explain(rule)
+        assert [place.name for place in told.checks] == [checker.check.__name__ for checker in checkers]
+        for place in told.checks:
+            lines = (ROOT / place.file).read_text(encoding="utf-8").splitlines()
+            assert any(f"def {place.name}(" in line for line in lines[place.line - 1 : place.line + 3])
 
 
 def test_each_rule_is_cited_by_the_function_of_the_reference_that_keeps_it() -> None:
