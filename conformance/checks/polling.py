@@ -201,7 +201,7 @@ def polls_return_no_more_than_their_limit(history: History) -> Iterator[Finding]
 def a_long_poll_notices_an_assignment(history: History) -> Iterator[Finding]:
     """An assignment that arrives while a long poll waits is handed to the listener by that poll."""
     for arrived in (sync.told_us for sync in history.syncs):
-        waiting = (p for p in history.polls if p.started_us < arrived < p.over_us)
+        waiting = (p for p in history.polls if p.started_us < arrived and p.timeout_ms)
         ends = (p.ended_us for p in waiting if p.ended_us is not None and arrived < p.ended_us)
         ended = next(ends, arrived)
         if ended - arrived < 1000 * NOTICED_WITHIN_MS:

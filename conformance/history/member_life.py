@@ -31,6 +31,7 @@ from groupspec.impl.network.versions import CLIENT_VERSIONS
 
 END: Final = -1
 """The offset of a seek to the end, as ListOffsets has it."""
+EAGER: Final = RebalanceProtocol.EAGER.value
 CUT: Final = "the connection is cut"
 """By its broker, as the kit's notes have it."""
 CLOSE_WITHIN_MS: Final = 30_000
@@ -159,8 +160,8 @@ def _deserializing_us(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
 
 def _settings(life: Life, member: str, events: list[Event]) -> Settings:
     given = life.header.settings[member]
-    told = next(event for event in events if event.name == "config")
-    eager = dict(told.value["detail"])["rebalance"] == RebalanceProtocol.EAGER.value
+    told = (dict(event.value["detail"]) for event in events if event.name == "config")
+    eager = next(told, {"rebalance": EAGER})["rebalance"] == EAGER  # who is closed at once has told nothing
     return Settings(
         rebalance="eager" if eager else "cooperative",
         close_within_ms=CLOSE_WITHIN_MS,

@@ -40,9 +40,10 @@ def test_a_life_that_keeps_all_rules_is_passed() -> None:
     expect_kept(life(8))
 
 
-def test_M1_a_commit_as_somebody_else_is_found() -> None:
-    with pytest.raises(AssertionError, match=r"member id 'another'.*\(rule M1\)"):
-        expect_kept(spoiled(8, "request", "OffsetCommitRequest", member_id="another"))
+def test_X1_a_request_without_its_instance_is_found() -> None:
+    static = next(seed for seed in range(1, 100) if draw(seed).static and not draw(seed).manual)
+    with pytest.raises(AssertionError, match=r"\(rule X1\)"):
+        expect_kept(spoiled(static, "request", "JoinGroupRequest", group_instance_id="another"))
 
 
 def test_C1_a_callback_of_what_is_owned_already_is_found() -> None:
