@@ -37,12 +37,14 @@ def close_leaves_once(history: History) -> Iterator[Finding]:
     It may be sent again when it was not answered, or with an error.
     """
     asked = close_of_member(history)
-    if asked is None or history.settings.instance_id or out_of_time(history):
+    if asked is None or history.settings.instance_id:
         return
     leaves = [leave for leave in history.of("LeaveGroup") if leave.sent_us >= asked]
     member_id = history.identities[-1].member_id
     if not leaves and generation_lost(history, history.ends_us):
         yield held("close() had nothing to leave: the generation was lost", asked)
+    elif not leaves and out_of_time(history):
+        return
     elif not leaves and is_without_coordinator(history):
         yield held("close() could not tell the coordinator, which was unknown", asked)
     elif not leaves:

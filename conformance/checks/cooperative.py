@@ -84,9 +84,7 @@ def joined_again(history: History, since_us: int, what: str, join: Exchange | No
         yield from missing(history, f"no JoinGroup right after {what}", since_us, joins=True)
         return
     from_us = held_up_until(history, since_us, join.sent_us)
-    polled = (p for p in history.polls if p.started_us > since_us and (p.ended_us or history.ends_us) < join.sent_us)
-    may_wait = "join_needs_poll" in history.settings.features and history.polls and next(polled, None) is None
-    if history.took_ms(from_us, join.sent_us) > REJOIN_WITHIN_MS and not may_wait:
+    if history.able_to_join_ms(from_us, join.sent_us) > REJOIN_WITHIN_MS:
         yield broken(f"no JoinGroup right after {what}", since_us)
     else:
         yield held(f"JoinGroup {history.took_ms(since_us, join.sent_us):.0f} ms after {what}", join.sent_us)
@@ -129,9 +127,9 @@ def rounds_come_to_an_end(history: History) -> Iterator[Finding]:
     for last in history.syncs[-1:]:
         join = history.first("JoinGroup", last.told_us)
         beats = (e for e in history.of("Heartbeat") if e.sent_us > last.sent_us)
-        if join is None or not join.asked(JoinGroupRequest).member_id or was_told(history, last, join.sent_us):
+        if join is None or was_told(history, last, join.sent_us) or earlier - assigned_by(last):
             continue
-        if earlier - assigned_by(last):
+        if history.gave_up(last.told_us, join.sent_us) or history.left(last.told_us, join.sent_us):
             continue
         if all(e.error in ("NONE", "") for e in beats):
             yield broken("JoinGroup again after a round that had taken nothing away", join.sent_us)

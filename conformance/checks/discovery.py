@@ -44,19 +44,14 @@ def failed_for_good(history: History) -> Iterator[Exchange]:
     and nothing that is answered after close() was called.
     """
     apis = (api for api in GROUP_APIS if api != "LeaveGroup")
-    gone = (e for e in history.of(*apis) if e.error in COORDINATOR_GONE and history.before_close(e.told_us))
-    gone = (e for e in gone if not history.left(e.sent_us, e.told_us))
-    failed = [at_us for at_us, event in history.events(ErrorRaised) if event.call == "commit"]
-    return (
-        e for e in gone if e.api != "OffsetCommit" or not any(e.sent_us < at_us < e.told_us for at_us in failed)
-    )  # a commit that had failed already may be waited for no more
+    return (e for e in history.of(*apis) if e.error in COORDINATOR_GONE and history.before_close(e.told_us))
 
 
 @checks("D1")
 def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
     """NOT_COORDINATOR: a new lookup, without being asked; one that is out already will do."""
     for exchange in failed_for_good(history):
-        if is_of_nobody(exchange):
+        if exchange.api == "OffsetCommit" and is_of_nobody(exchange):
             continue  # it needs no coordinator before its next commit (rule D7)
         told, why = exchange.told_us, f"after {exchange.api} was answered {exchange.error}"
         out = (each for each in history.of("FindCoordinator") if each.sent_us <= told and not each.ended_before(told))

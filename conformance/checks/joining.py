@@ -56,7 +56,8 @@ def rejoin_triggers(history: History) -> Iterator[Exchange]:
     """Answers that oblige the member to join again, before the application asked for the end."""
     for exchange in history.of("Heartbeat", "SyncGroup", "OffsetCommit"):
         in_time = exchange.error in REBALANCE and exchange.told_us < history.until_close_us
-        if in_time and not is_of_nobody(exchange) and not joined_meanwhile(history, exchange):
+        of_nobody = exchange.api == "OffsetCommit" and is_of_nobody(exchange)
+        if in_time and not of_nobody and not joined_meanwhile(history, exchange):
             yield exchange
 
 
@@ -74,7 +75,6 @@ def one_round_at_a_time(history: History) -> Iterator[Finding]:
             given_up
             or earlier.ended_before(later.sent_us)
             or history.connections_closed(earlier.sent_us, later.sent_us)
-            or history.left(earlier.sent_us, later.sent_us)
         )
         right = f"{later.api} was sent after the answer to {earlier.api}"
         wrong = f"{later.api} was sent while a {earlier.api} was unanswered"
@@ -89,10 +89,10 @@ def a_rebalance_is_seen_through(history: History) -> Iterator[Finding]:
         done = next((sync for sync in history.syncs if sync.told_us > told), None)
         if history.first("JoinGroup", told) is None:
             yield from missing(history, f"no JoinGroup {why}", told, joins=True)
-        elif done is None and any(e.answer is None for e in history.of("JoinGroup", "SyncGroup") if e.sent_us > told):
-            continue  # it waits for the group
         elif done is None:
-            yield from missing(history, f"no SyncGroup succeeded {why}", told, joins=True)
+            latest = history.of("JoinGroup", "SyncGroup")[-1]  # which the group may be about to answer
+            since_us = told if latest.answer is not None else max(told, latest.sent_us)
+            yield from missing(history, f"no SyncGroup succeeded {why}", since_us, joins=True)
         else:
             yield held(f"after {exchange.error}: JoinGroup, and SyncGroup succeeded", done.told_us)
 

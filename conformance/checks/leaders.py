@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held
+from groupspec.conformance.checks.topic_identity import recreations
 from groupspec.conformance.history.history import Exchange, History
 from groupspec.impl.core.messages import FetchRequest, MetadataResponse
 
@@ -27,16 +28,14 @@ class Told(NamedTuple):
 def leaders(history: History) -> dict[str, list[Told]]:
     """What the client was told of each partition, in the order of the answers; of a topic made anew from then on."""
     found: dict[str, list[Told]] = {}
-    ids: dict[str, bytes] = {}
+    anew = set(recreations(history))
     told = (e for e in history.of("Metadata") if e.request.version >= NAMES_EPOCHS_FROM and e.answer is not None)
     for exchange in sorted(told, key=lambda each: each.told_us):
         answer = exchange.answered(MetadataResponse)
         for topic in answer.topics if answer is not None else ():
-            if topic.topic_id != ids.setdefault(topic.topic, topic.topic_id):
-                ids[topic.topic] = topic.topic_id
-                for each in topic.partitions:
-                    found.pop(f"{topic.topic}-{each.partition}", None)
             for each in topic.partitions:
+                if (exchange.told_us, topic.topic) in anew:
+                    found.pop(f"{topic.topic}-{each.partition}", None)
                 if each.leader_epoch >= 0:
                     said = Told(exchange, each.leader_epoch, each.leader)
                     found.setdefault(f"{topic.topic}-{each.partition}", []).append(said)

@@ -103,7 +103,7 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
         since = (left_us - ended[-1]) / 1000 if ended else limit
         if inside and history.took_ms(inside[0], left_us) >= slack:
             yield broken("LeaveGroup although the application is blocked in poll()", left_us)
-        elif round(since) < limit - slack:
+        elif since < limit - slack - history.exact.step_us / 1_000:
             reason = f"LeaveGroup {since:.0f} ms after a poll (max.poll.interval.ms={limit}; slack {slack:.0f} ms)"
             yield replace(broken(reason, left_us), timed=True)  # it may have been decided before the poll
     if history.polls and history.syncs:

@@ -125,9 +125,6 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
             continue  # the application's position counts: rules O4 and O5 have its records
         if known is None and was_under_way(history, partition, assigned_us, fetch):
             continue
-        validations = history.between(assigned_us, fetch.sent_us, "OffsetForLeaderEpoch")
-        if any(partition in each.asked(OffsetForLeaderEpochRequest).epochs for each in validations):
-            continue  # it begins where the log has not been cut
         if known is None:
             yield broken(f"{partition} was fetched without asking for its committed offset", fetch.sent_us)
         elif known >= 0:
@@ -267,7 +264,7 @@ def what_was_out_when_the_application_sought_is_dropped(history: History) -> Ite
             continue
         if len(history.sought(str(where), asked_us, first[0])) > 1:
             continue  # another one followed, which is looked at by itself
-        if moved(history, str(where), done_us, first[0]):
+        if was_recreated(history, seek.topic, done_us, first[0]):
             continue
         right = f"{where} was fetched from {target}, as the application had asked"
         wrong = f"{where} was fetched from {first[1]}, the application had asked for {target}"

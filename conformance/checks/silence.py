@@ -32,7 +32,7 @@ def an_unanswered_request_is_given_up(history: History) -> Iterator[Finding]:
             reason = f"{exchange.api}, which was not answered, was given up {late}after {took:.0f} ms"
             yield within(history, exchange.sent_us, acted, bound, reason)
             return
-        if history.able_to_join_ms(exchange.sent_us, end) > bound:
+        if history.took_ms(exchange.sent_us, end) > bound:
             reason = f"{exchange.api} was not answered, and nothing was done about it"
             yield in_vain(reason, exchange.sent_us, end)
             return
@@ -143,12 +143,11 @@ def a_join_is_waited_for(history: History) -> Iterator[Finding]:
 
 
 def given_up_by_the_client(history: History, join: Exchange, end_us: int) -> int | None:
-    """When the client hung up on a JoinGroup, or sent another, before the answer; None if it did not, or had left."""
+    """When the client hung up on a JoinGroup, or sent another, before the answer; None if it did not."""
     connection = join.request.connection
     notes = (e for e in history.entries if e.kind == "note" and e.api == "JoinGroup" and e.connection == connection)
     if any("the connection is cut" in note.text for note in notes):
         return None
     hung_up = [e.at_us for e in history.entries if e.kind == "disconnect" and e.connection == connection]
     again = [later.sent_us for later in history.of("JoinGroup")]
-    given_up_us = min((at_us for at_us in (*hung_up, *again) if join.sent_us < at_us < end_us), default=None)
-    return None if given_up_us is not None and history.left(join.sent_us, given_up_us) else given_up_us
+    return min((at_us for at_us in (*hung_up, *again) if join.sent_us < at_us < end_us), default=None)
