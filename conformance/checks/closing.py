@@ -43,8 +43,6 @@ def close_leaves_once(history: History) -> Iterator[Finding]:
     member_id = history.identities[-1].member_id
     if not leaves and generation_lost(history, history.ends_us):
         yield held("close() had nothing to leave: the generation was lost", asked)
-    elif not leaves and out_of_time(history):
-        return
     elif not leaves and is_without_coordinator(history):
         yield held("close() could not tell the coordinator, which was unknown", asked)
     elif not leaves:

@@ -3,7 +3,7 @@
 Frozen are: the wire kit's recordings, with what its rules say (`wire`), and the trace checker of the traces that are
 made of them (`trace`); samples of traces (`trace`); captured logs (`why`); and lives, with what the judge of their
 world said while they ran (`world`), and the trace checker of what their cores told (`trace`), or the judge of the
-stress run (`stress`).
+stress run (`stress`); of schedules also which rules the shared checks call broken (`checks`), rightly or not.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from groupspec.conformance import checks
+from groupspec.conformance.checks.verdicts import BROKEN
 from groupspec.conformance.frozen.stressed import judged_again
 from groupspec.conformance.history.event import Event
 from groupspec.conformance.history.life import Life, load
+from groupspec.conformance.history.member_life import history_of, members
 from groupspec.conformance.traces import engine, inputs, layout
 from groupspec.conformance.traces.dialects.times import Clock
 from groupspec.conformance.traces.reading import to_table
@@ -106,7 +109,16 @@ def of_life(life: Life) -> Said:
     said: Said = {"world": list(life.header.judged)}
     if life.header.world == "stress":
         return said | {"stress": [f"{one.promise} {one.process} {one.text}" for one in judged_again(life).findings]}
-    return said | {"trace": violations(judged(told(life)))}
+    said["trace"] = violations(judged(told(life)))
+    return said | ({"checks": list(broken_in(life))} if life.header.world == "schedules" else {})
+
+
+def broken_in(life: Life) -> Iterator[str]:
+    """The rules that a member breaks, by the shared checks; of who never was one, none."""
+    for member in members(life):
+        if life.header.settings[member]:
+            history = history_of(life, member)
+            yield from (rule for rule in checks.CHECKERS if checks.judge(rule, history).verdict in BROKEN)
 
 
 def told(life: Life) -> list[TraceLine]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -10,10 +11,13 @@ from msgspec.structs import replace
 from groupspec.conformance.checks import CHECKERS
 from groupspec.conformance.history.event import Event
 from groupspec.conformance.history.life import Life
+from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.campaign import play, strategy
 from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.judging import UNREAD, expect_kept
+from groupspec.conformance.schedules.noted import Noted
 from groupspec.impl.scheduling import run
+from groupspec.impl.threads.designs import Design
 
 
 @cache
@@ -59,6 +63,18 @@ def test_C1_a_callback_of_what_is_owned_already_is_found() -> None:
 def test_J10_a_subscription_that_nobody_can_read_is_found() -> None:
     with pytest.raises(AssertionError, match=r"JoinGroup, mine: Subscription, user data at byte 6.*\(rule J10\)"):
         expect_kept(spoiled(8, "request", "JoinGroupRequest", protocols=[["mine", "AAMAAAAA"]]))
+
+
+def test_a_schedule_ends_with_what_the_checks_say_of_its_life() -> None:
+    def twice(life: Callable[[Noted, Design], Life], self: Noted, design: Design) -> Life:
+        whole = life(self, design)
+        again = [each for event in whole.events for each in [event] * (1 + (event.name == "on_partitions_assigned"))]
+        return Life(whole.header, again)
+
+    with Seam() as seam:
+        seam.replace(Noted.life, twice)
+        outcome = run(play(draw(8), "background"), strategy(8))
+    assert "(rule C1)" in str(outcome.error)
 
 
 def test_what_is_not_judged_yet_is_a_rule_and_has_a_schedule_to_be_read() -> None:
