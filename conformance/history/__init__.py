@@ -9,5 +9,6 @@ pairing           Which answer belongs to which request.
 timing            How long something took, and for how much of that the client is not responsible.
 history           A run, read once for the checks: its index.
 event, life       One thing that happened in any world; all that happened in one run, as a file.
+notes             What is noted while a world runs, as such events.
 member_life       A life as the history of one of its members.
 """

@@ -58,7 +58,7 @@ def members(life: Life) -> list[str]:
 def history_of(life: Life, member: str) -> History:
     """What the rules may read of it."""
     events = list(_one_after_the_other(event for event in life.events if event.member in (member, "")))
-    stalls_us = together(_stalls_us(events), _deserializing_us(events))
+    stalls_us = together(_stalls_us(events))
     events = [event for event in events if event.member]
     return History(list(_Reader(life, events).entries()), _settings(life, member, events), stalls_us, exact=INSIDE)
 
@@ -84,7 +84,8 @@ def _refused(events: Iterable[Event]) -> Iterator[int]:
         calls = under_way.setdefault(event.thread, [])
         if event.kind == "called":
             calls.append(event)
-            after_close |= {id(event)} if closed else set()
+            if closed:
+                after_close.add(id(event))
         elif event.kind in ("returned", "raised") and calls and calls[-1].name == event.name:
             call = calls.pop()
             at_once = event.at_us - call.at_us < 1_000
@@ -131,31 +132,24 @@ def _asks_for(request: object, call: Event) -> bool:
     return asked.keys() <= set(given) and set(asked.values()) <= set(_ASKS[call.name])
 
 
-_STALLS: Final = {TIMERS_RACE: TIMERS_WAIT, "stand_still": "go_on"}
-"""What holds a member up, and what ends that."""
+_STALLS: Final = {
+    ("fault", TIMERS_RACE): ("fault", TIMERS_WAIT),
+    ("fault", "stand_still"): ("fault", "go_on"),
+    ("callback", "deserialize"): ("callback_ended", "deserialize"),
+}
+"""What holds a member up, the application's own deserializer among it, and what ends that: kind and name."""
 
 
 def _stalls_us(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
     """From when to when the member was held up."""
-    begun_us = None
+    begun_us: dict[tuple[str, str], int] = {}
     for event in events:
-        if event.name in _STALLS and event.kind == "fault":
-            begun_us = event.at_us
-        elif event.name in _STALLS.values() and event.kind == "fault" and begun_us is not None:
-            yield begun_us, event.at_us
-            begun_us = None
-    if begun_us is not None:
-        yield begun_us, events[-1].at_us
-
-
-def _deserializing_us(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
-    """When poll() was held up by the application's own deserializer."""
-    begun_us = None
-    for event in events:
-        if event.name == "deserialize":
-            if event.kind == "callback_ended" and begun_us is not None:
-                yield begun_us, event.at_us
-            begun_us = event.at_us if event.kind == "callback" else None
+        what = event.kind, event.name
+        if what in _STALLS:
+            begun_us[_STALLS[what]] = event.at_us
+        elif what in begun_us:
+            yield begun_us.pop(what), event.at_us
+    yield from ((since_us, events[-1].at_us) for since_us in begun_us.values())
 
 
 def _settings(life: Life, member: str, events: list[Event]) -> Settings:
