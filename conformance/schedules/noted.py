@@ -5,6 +5,7 @@ It is noted from outside, by a `Seam`, so that neither the world nor the consume
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -12,7 +13,7 @@ from typing import Any, Final
 from groupspec.conformance.history.event import TIMERS_RACE, TIMERS_WAIT, json_value
 from groupspec.conformance.history.life import VERSION, Header, Life
 from groupspec.conformance.history.notes import Notes, settings_of
-from groupspec.conformance.mutation.mutant import Seam
+from groupspec.conformance.mutation.mutant import Method, Seam
 from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder
@@ -57,18 +58,18 @@ class Noted:
         decoder = EpochDecoder() if scenario.elects_ms else HolesDecoder() if scenario.holes else PLAIN_DECODER
         self._notes = Notes(self._now_us, decoder, self._looks)
         note_calls(seam, self._notes, lambda consumer: (MEMBER, self._thread()))
-        seam.replace(Consumer.__init__, self._init)
-        seam.replace(RacingTransport.send, self._send)
-        seam.replace(RacingTransport.poll, self._poll)
-        seam.replace(RacingTransport.connect_coordinator, self._connect)
-        seam.replace(RacingTransport.disconnect_coordinator, self._disconnect)
-        seam.replace(RacingGroup.serve, self._serve)
-        seam.replace(ScheduledRuntime.run_until, self._run_until)
-        for each in CALLBACKS:
-            name = each.__name__
-            seam.replace(each, self._callback)
-            owner = Application if hasattr(Application, name) else Reading
-            vars(owner)[name].__name__ = name  # by which whoever calls it may know it
+        replaced: tuple[tuple[Method, Method], ...] = (
+            (Consumer.__init__, self._init),
+            (RacingTransport.send, self._send),
+            (RacingTransport.poll, self._poll),
+            (RacingTransport.connect_coordinator, self._connect),
+            (RacingTransport.disconnect_coordinator, self._disconnect),
+            (RacingGroup.serve, self._serve),
+            (ScheduledRuntime.run_until, self._run_until),
+            *((each, self._callback) for each in CALLBACKS),
+        )
+        for target, replacement in replaced:
+            note_around(seam, target, replacement)
 
     def life(self, design: Design) -> Life:
         """What has happened so far."""
@@ -141,6 +142,23 @@ class Noted:
             self._notes.add("over", name="threads alive", value=runtime.alive())
 
 
+def note_around(seam: Seam, target: Method, replacement: Method) -> None:
+    """From now on a method is called as `replacement(original, *arguments)`.
+
+    As `Seam.replace`, but each run does it: signatures are not compared, and whoever looks at the name finds it as it
+    was.
+    """
+    owner = getattr(sys.modules[target.__module__], target.__qualname__.split(".")[0])
+    name = target.__name__
+    original = vars(owner)[name]  # a mutant's, if there is one
+
+    def noted(*arguments: object, **named: object) -> object:
+        return replacement(original, *arguments, **named)
+
+    noted.__name__ = name
+    seam.put(owner, name, noted)
+
+
 def note_calls(seam: Seam, notes: Notes, whose: Callable[[Consumer], tuple[str, str]]) -> None:
     """Note every call of every consumer. `whose`: the member, and the thread that makes the call."""
 
@@ -155,4 +173,4 @@ def note_calls(seam: Seam, notes: Notes, whose: Callable[[Consumer], tuple[str, 
         return result[0]
 
     for each in API:
-        seam.replace(each, partial(noted, each.__name__))  # what a mutant has put there has another name
+        note_around(seam, each, partial(noted, each.__name__))  # what a mutant has put there has another name
