@@ -52,6 +52,8 @@ DRIVERS: Final = ("core", "background")
 HAS_RESULT: Final = (EXIT_OK, EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE)
 """Exit codes after which a command has written its result."""
 
+LIMIT_S: Final = 600.0
+"""What hangs is ended then: the longest part takes half a minute to three, as fast as the machine is."""
 _GRACE_S: Final = 5.0
 Read = TypeVar("Read")
 
@@ -67,15 +69,15 @@ class Part:
         id: A word, also the name of its files.
         name: A few words for people.
         arguments: Of `groupspec`, without `--json`; a function when they are known only after an earlier part.
-        limit_s: After so many seconds it is stopped.
         needs: The part whose result it reads; it is left out when that has none.
+        limit_s: After so many seconds it is stopped.
     """
 
     id: str
     name: str
     arguments: Callable[[Path], Sequence[str]]
-    limit_s: float
     needs: str = ""
+    limit_s: float = LIMIT_S
 
 
 def lanes(quick: bool) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
@@ -85,18 +87,17 @@ def lanes(quick: bool) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
         "wire",
         "four clients on the wire",
         lambda out: ["conform", *CLIENTS, *scenarios, "--no-confirm", "--report", str(out / "wire")],
-        170,
     )
-    traces = Part("traces", "their traces on Spark", trace_arguments, 170, needs="wire")
-    pictures = Part("pictures", "pictures of the machines", lambda out: ["render", "--out", str(out / "pictures")], 90)
+    traces = Part("traces", "their traces on Spark", trace_arguments, needs="wire")
+    pictures = Part("pictures", "pictures of the machines", lambda out: ["render", "--out", str(out / "pictures")])
     suites = (_suite(driver, 10 if quick else 50) for driver in (DRIVERS[:1] if quick else DRIVERS))
-    log = Part("log", "a broker's log explained", lambda out: ["trace", "why", LOG_GROUP, str(LOG)], 60)
+    log = Part("log", "a broker's log explained", lambda out: ["trace", "why", LOG_GROUP, str(LOG)])
     return (wire, traces), (pictures, log, *suites)
 
 
 def _suite(driver: str, examples: int) -> Part:
     words = ["test", "--driver", driver, "--examples", str(examples), "--seed", "1"]
-    return Part(driver, f"generated suite, {driver}", lambda out: words, 150)
+    return Part(driver, f"generated suite, {driver}", lambda out: words)
 
 
 def trace_arguments(out: Path) -> list[str]:

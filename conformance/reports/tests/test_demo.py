@@ -14,10 +14,10 @@ from groupspec.conformance.reports.html import Results, report_html
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, Step
 from groupspec.conformance.reports.tests import samples
 
-LIST = Part("wire", "the list", lambda out: ["conform", "--list"], 60)
-UNKNOWN = Part("log", "an unknown group", lambda out: ["trace", "why", "nobody", str(LOG)], 60)
-AFTER = Part("traces", "what needs the log", lambda out: ["doctor"], 60, needs="log")
-ENDLESS = Part("core", "a suite without end", lambda out: ["test", "--examples", "1000000"], 0.5)
+LIST = Part("wire", "the list", lambda out: ["conform", "--list"])
+UNKNOWN = Part("log", "an unknown group", lambda out: ["trace", "why", "nobody", str(LOG)])
+AFTER = Part("traces", "what needs the log", lambda out: ["doctor"], needs="log")
+ENDLESS = Part("core", "a suite without end", lambda out: ["test", "--examples", "1000000"], limit_s=0.5)
 
 
 def _no_one(part: Part, ended: Step | None) -> None:
