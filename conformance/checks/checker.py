@@ -76,7 +76,7 @@ def missing(
     """The rule was broken: what it demands of a client by itself did not come, up to this time or the run's end.
 
     No finding if close() was called, or that time came, before it could. `joins`: it is a part of joining, for which
-    some clients need a poll, and all a coordinator.
+    some clients need polls, and all a coordinator.
     """
     end_us = history.ends_us if until_us is None else until_us
     end_us = min(end_us, history.until_close_us) if since_us < history.until_close_us else end_us
@@ -95,6 +95,15 @@ def within(history: History, since_us: int, at_us: int, bound_ms: float, reason:
     timing = replace(history.timing(since_us, at_us, bound_ms), slack_ms=slack_ms)
     kept = timing.took_ms - timing.excused_ms <= bound_ms + history.exact.step_us / 1_000
     return Finding(kept, f"{reason} ({timing})", at_us, since_us, timed=True, timing=timing)
+
+
+def within_polls(
+    history: History, since_us: int, at_us: int, bound_ms: float, reason: str, slack_ms: float = 0.0
+) -> Finding:
+    """The same of what a client may do only while its application polls: pauses between polls are not its own."""
+    finding = within(history, since_us, at_us, bound_ms, reason, slack_ms)
+    paused = not finding.held and history.able_to_join_ms(since_us, at_us) <= bound_ms
+    return replace(finding, held=True) if paused else finding
 
 
 @dataclass(frozen=True)

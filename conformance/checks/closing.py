@@ -8,7 +8,7 @@ from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, held_if, in_vain, within
 from groupspec.conformance.checks.positions import moved
-from groupspec.conformance.history.harness_protocol import Close, ShutdownComplete, joins_no_classic_group
+from groupspec.conformance.history.harness_protocol import Close, Seek, ShutdownComplete, joins_no_classic_group
 from groupspec.conformance.history.history import Exchange, History
 from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest, OffsetCommitRequest
 
@@ -143,7 +143,8 @@ def close_commits_first(history: History) -> Iterator[Finding]:
     """close() with auto-commit: the last returned positions are committed before LeaveGroup.
 
     In a consumer group (KIP-848) it is a heartbeat that leaves, and who has assigned its partitions by hand has nothing
-    to leave: there it is what was committed when close() returned.
+    to leave: there it is what was committed when close() returned. Who is in a round has no generation to commit with
+    (Java: ConsumerCoordinator.sendOffsetCommitRequest, generationIfStable).
     """
     leave = leave_at_close(history)
     done = [at_us for at_us, _ in history.events(ShutdownComplete)]
@@ -153,13 +154,15 @@ def close_commits_first(history: History) -> Iterator[Finding]:
         end_us, before = done[0], "close() returned"
     else:
         return
-    if not history.settings.auto_commit or out_of_time(history):
-        return
     asked = history.until_close_us
+    rounds = history.of("JoinGroup", "SyncGroup")
+    in_a_round = any(e.sent_us < asked and (e.answer is None or e.told_us >= asked) for e in rounds)
+    if not history.settings.auto_commit or out_of_time(history) or in_a_round:
+        return
     worked_on_us = history.polls[-1].started_us if history.how_closed.block_raised and history.polls else asked
     for partition in sorted(history.owned_at(asked)):
         expected = position_at(history, partition, worked_on_us)
-        if expected is not None:
+        if expected is not None and not moved(history, partition, worked_on_us, asked):
             offsets = [
                 committed.offset
                 for commit in history.between(0, end_us, "OffsetCommit")
@@ -169,8 +172,9 @@ def close_commits_first(history: History) -> Iterator[Finding]:
             last = offsets[-1] if offsets else "nothing"
             right = f"{partition}: {expected} was committed before {before}"
             wrong = f"{partition}: {last} was committed before {before}, not {expected}"
-            most = position_at(history, partition, asked) or expected  # a commit by a callback has that, too
-            is_there = offsets and expected <= offsets[-1] <= history.next_record(partition, most)
+            latest = position_at(history, partition, asked) or expected  # a commit by a callback has that, too
+            least, most = sorted((expected, latest))  # the application may have sought what is before
+            is_there = offsets and least <= offsets[-1] <= history.next_record(partition, most)
             yield held_if(bool(is_there), right, wrong, end_us)
 
 
@@ -179,7 +183,7 @@ def position_at(history: History, partition: str, at_us: int) -> int | None:
 
     None if it has done neither since the partition was last taken away: who is given it again, were it the same member,
     begins at the committed offset (Java: ConsumerCoordinator.onJoinPrepare assigns nothing, which drops the positions).
-    So is whoever has had a reason to read it from elsewhere since.
+    So is whoever has had a reason to read it from elsewhere since, or is to read on from an end that it does not know.
     """
     ends = (c.ended_us for c in history.callbacks if c.name != "partitions_assigned" and partition in c.partitions)
     since_us = max((ended_us for ended_us in ends if ended_us is not None and ended_us <= at_us), default=0)
@@ -188,4 +192,6 @@ def position_at(history: History, partition: str, at_us: int) -> int | None:
     ]
     moves += history.sought(partition, since_us, at_us)
     latest_us, position = max(moves, default=(0, None))
-    return None if moved(history, partition, latest_us, at_us) else position
+    ends_sought = (done for _, done, seek in history.carried_out(Seek) if str(seek) == partition and seek.offset < 0)
+    to_an_end = any(latest_us <= done_us <= at_us for done_us in ends_sought)
+    return None if to_an_end or moved(history, partition, latest_us, at_us) else position

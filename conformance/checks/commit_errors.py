@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, missing
 from groupspec.conformance.checks.commits import asked_for, commits
 from groupspec.conformance.checks.joining import joined_meanwhile
+from groupspec.conformance.checks.positions import is_anew, log_end, out_of_range
 from groupspec.conformance.history.history import REBALANCE, Exchange, History
 from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, OffsetFetchResponse, TopicPartition
 
@@ -62,10 +63,15 @@ def commits_do_not_go_back(history: History) -> Iterator[Finding]:
 
 
 def went_back(history: History, partition: TopicPartition, offset: int, from_us: int, to_us: int) -> bool:
-    """Whether a partition was fetched from before that offset in between, or its position was read or sought there."""
+    """Whether a partition was fetched from before that offset in between, or its position was read or sought there.
+
+    Or its topic was made anew, whose offsets are others (rule O7), or its log was cut (rule O8).
+    """
     fetches = (fetch.asked(FetchRequest).offsets for fetch in history.between(from_us, to_us, "Fetch"))
     sought = any(position < offset for _, position in history.sought(str(partition), from_us, to_us))
     answers = (e.answered(OffsetFetchResponse) for e in history.of("OffsetFetch") if from_us < e.told_us < to_us)
     read = (answer.offsets.get(partition) for answer in answers if answer is not None)
     told = any(each is not None and 0 <= each.offset < offset for each in read)
-    return sought or told or any(partition in offsets and offsets[partition] < offset for offsets in fetches)
+    changed = is_anew(history, str(partition), to_us, from_us) or out_of_range(history, str(partition), from_us, to_us)
+    changed = changed or log_end(history, partition, offset, from_us, to_us) < offset
+    return changed or sought or told or any(partition in offsets and offsets[partition] < offset for offsets in fetches)

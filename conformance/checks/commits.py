@@ -12,7 +12,13 @@ from groupspec.conformance.checks.heartbeats import gives_up
 from groupspec.conformance.checks.joining import joined_meanwhile
 from groupspec.conformance.history.harness_protocol import Commit, OffsetsCommitted
 from groupspec.conformance.history.history import REBALANCE, Exchange, History, assigned_by, names, once
-from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, TopicPartition
+from groupspec.impl.core.messages import (
+    FetchRequest,
+    ListOffsetsResponse,
+    OffsetCommitRequest,
+    OffsetFetchResponse,
+    TopicPartition,
+)
 from groupspec.impl.network.topic_ids import is_unknown
 
 MAX_TRIES: Final = 3
@@ -93,7 +99,8 @@ def commits_carry_the_identity(history: History) -> Iterator[Finding]:
 def the_commit_does_not_hold_the_rebalance(history: History) -> Iterator[Finding]:
     """Before giving up partitions: one commit, not one a poll, and then the JoinGroup.
 
-    Who commits each partition by itself, as kafkajs does, makes no more of them by that.
+    Who commits each partition by itself, as kafkajs does, makes no more of them by that. What the application commits
+    itself is not counted.
     """
     for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
         join = history.first("JoinGroup", beat.told_us)
@@ -104,11 +111,15 @@ def the_commit_does_not_hold_the_rebalance(history: History) -> Iterator[Finding
             continue  # close() has begun: its commit, which LeaveGroup follows
         if join is None:
             reason = "no JoinGroup after the commit that precedes it"
-            yield from missing(history, reason, before[0].sent_us)
-        elif (most := _most_tries(before)) > MAX_TRIES:
+            yield from missing(history, reason, before[0].sent_us, joins=True)
+        elif (most := _most_tries(before)) > MAX_TRIES + _asked_for_between(history, beat.told_us, join.sent_us):
             yield broken(f"{most} OffsetCommits of one partition before one JoinGroup", before[-1].sent_us)
         else:
             yield held("the commit before the rebalance was made, and the rebalance went on", join.sent_us)
+
+
+def _asked_for_between(history: History, from_us: int, to_us: int) -> int:
+    return sum(from_us <= at_us <= to_us for at_us, _ in history.commands(Commit))
 
 
 def _most_tries(sent: Sequence[Exchange]) -> int:
@@ -118,7 +129,7 @@ def _most_tries(sent: Sequence[Exchange]) -> int:
 
 @checks("M4", needs="auto_commit pull")
 def only_returned_records_are_committed(history: History) -> Iterator[Finding]:
-    """No offset beyond the records that earlier polls returned."""
+    """No offset beyond the records that earlier polls returned, or beyond where it was told to begin."""
     for exchange, commit in commits(history):
         closing = history.how_closed.another_thread and exchange.sent_us >= history.until_close_us
         until_us = history.ends_us if closing else exchange.sent_us  # a poll that is under way then has counted already
@@ -127,12 +138,23 @@ def only_returned_records_are_committed(history: History) -> Iterator[Finding]:
             start = start_of(history, partition, exchange.sent_us)
             positions = [r.last + 1 for r in returned if r.partition == str(partition)]
             positions += [offset for _, offset in history.sought(str(partition), 0, exchange.sent_us)]
+            positions += looked_up(history, partition, exchange.sent_us)
             most = max(positions, default=start)
             what = f"{partition}: offset {committed.offset}"
             right = f"{what}, not beyond what polls had returned"
             wrong = f"{what} was committed, polls had returned up to {most}"
             behind = most is None or committed.offset <= history.next_record(str(partition), most)
             yield held_if(behind, right, wrong, exchange.sent_us)
+
+
+def looked_up(history: History, partition: TopicPartition, before_us: int) -> list[int]:
+    """The positions that answers have given for a partition: who is given it anew begins there."""
+    found = []
+    for exchange in history.of("OffsetFetch", "ListOffsets"):
+        answer = exchange.answer.message if exchange.answer is not None and exchange.told_us <= before_us else None
+        if isinstance(answer, OffsetFetchResponse | ListOffsetsResponse) and partition in answer.offsets:
+            found.append(answer.offsets[partition].offset)
+    return found
 
 
 def start_of(history: History, partition: TopicPartition, before_us: int) -> int | None:

@@ -8,13 +8,12 @@ from typing import Final
 
 from groupspec.conformance.checks.callbacks import lost_stretches
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, held_if, missing
-from groupspec.conformance.checks.discovery import coordinators
-from groupspec.conformance.checks.joining import was_told
-from groupspec.conformance.checks.silence import gives_up_waiting
+from groupspec.conformance.checks.held_up import REJOIN_WITHIN_MS, held_up_until
+from groupspec.conformance.checks.joining import chose_anew, was_told
+from groupspec.conformance.history.harness_protocol import Subscribe
 from groupspec.conformance.history.history import GROUP_APIS, Exchange, History, assigned_by, names, subscription_of
-from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse
+from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, MetadataRequest, MetadataResponse
 
-REJOIN_WITHIN_MS: Final = 1_000
 ENDLESS: Final = 3
 """So many rounds in a row that nothing asked for are no coincidence."""
 
@@ -32,15 +31,22 @@ def owned_partitions_are_true(history: History) -> Iterator[Finding]:
             continue
         done = [sync for sync in history.syncs if sync.told_us < join.sent_us]
         lost = any(known.told_us <= join.sent_us <= end for known, end, _ in lost_stretches(history))
-        lost = lost or (bool(done) and history.gave_up(done[-1].told_us, join.sent_us))
+        lost = lost or (bool(done) and history.surely_gave_up(done[-1].told_us, join.sent_us))
         expected = left_by(history, done[-1], join.sent_us) if done and not lost else frozenset()
         said = names(subscription.owned)
-        unheard = bool(done) and not any(done[-1].told_us < c.started_us < join.sent_us for c in history.callbacks)
-        if unheard and said == history.owned_at(join.sent_us) and was_told(history, done[-1], join.sent_us):
+        if done and not said and history.gave_up(done[-1].told_us, join.sent_us):
+            expected = said
+        if said == history.owned_at(join.sent_us) and bool(done) and may_be_dropped(history, done[-1], join.sent_us):
             expected = said
         true = f"JoinGroup says that it owns {', '.join(sorted(said)) or 'nothing'}, which is so"
         untrue = f"JoinGroup says that it owns {sorted(said)}, the last round left {sorted(expected)}"
         yield held_if(said == expected, true, untrue, join.sent_us)
+
+
+def may_be_dropped(history: History, sync: Exchange, until_us: int) -> bool:
+    """Whether there was a reason to drop an assignment, and nothing shows that it was applied."""
+    unheard = not any(sync.told_us < callback.started_us < until_us for callback in history.callbacks)
+    return (unheard and was_told(history, sync, until_us)) or chose_anew(history, sync, until_us)
 
 
 def left_by(history: History, sync: Exchange, until_us: int) -> frozenset[str]:
@@ -57,7 +63,10 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
     Who has no listener has no callback to wait for. Who is closed before the callback returns need not join.
     """
     for before, sync in pairwise(history.syncs):
-        taken = ", ".join(sorted(left_by(history, before, sync.told_us) - assigned_by(sync)))
+        had = left_by(history, before, sync.told_us)
+        if "listener" in history.settings.features:
+            had &= history.owned_at(sync.told_us)  # not what came of an assignment that was dropped (rule J1)
+        taken = ", ".join(sorted(had - assigned_by(sync)))
         if not taken or not same_membership(history, before, sync):
             continue
         told = sync.told_us
@@ -90,27 +99,6 @@ def joined_again(history: History, since_us: int, what: str, join: Exchange | No
         yield held(f"JoinGroup {history.took_ms(since_us, join.sent_us):.0f} ms after {what}", join.sent_us)
 
 
-def held_up_until(history: History, since_us: int, join_us: int) -> int:
-    """Until when the JoinGroup may wait: for the callbacks that follow, and for the commit that goes before it.
-
-    Kafka ConsumerCoordinator.onJoinPrepare waits for that commit, and repeats it, for a rebalance timeout at most; a
-    coordinator that does not answer it has to be given up and found again first (rule D6).
-    """
-    until_us = since_us
-    for callback in history.callbacks:
-        if until_us - history.slack_us <= callback.started_us < join_us and callback.ended_us is not None:
-            until_us = max(until_us, callback.ended_us)
-    for commit in history.between(until_us, join_us, "OffsetCommit"):
-        if history.took_ms(until_us, commit.sent_us) > REJOIN_WITHIN_MS:
-            break
-        given_up_us = gives_up_waiting(history, commit) or commit.sent_us
-        found = (at_us for at_us, _ in coordinators(history) if at_us > given_up_us)
-        until_us = commit.told_us or next(found, commit.sent_us)
-        if commit.error == "NONE":
-            break
-    return until_us
-
-
 @checks("K2", needs="cooperative", rebalance="cooperative")
 def rounds_come_to_an_end(history: History) -> Iterator[Finding]:
     """A round that took nothing away is the last, unless another is announced.
@@ -137,7 +125,7 @@ def rounds_come_to_an_end(history: History) -> Iterator[Finding]:
 
 def is_unasked(history: History, earlier: frozenset[str], before: Exchange, sync: Exchange) -> bool:
     """Whether nothing is to be seen that this round is for: the one before took nothing away, and no answer said so."""
-    if earlier - assigned_by(before) or history.connections_closed(before.told_us, sync.sent_us):
+    if earlier - assigned_by(before) or was_told(history, before, sync.sent_us):
         return False
     told = (e for e in history.of(*GROUP_APIS) if before.told_us <= e.told_us <= sync.sent_us)
     return same_membership(history, before, sync) and all(e.error == "NONE" for e in told)
@@ -148,7 +136,8 @@ def same_membership(history: History, before: Exchange, after: Exchange) -> bool
     joins = (e for e in history.answers("JoinGroup", "NONE") if before.sent_us - 1 <= e.told_us <= after.sent_us)
     ids = {answer.member_id for join in joins if (answer := join.answered(JoinGroupResponse))}
     told = any(before.sent_us < known.told_us < after.sent_us for known, _, _ in lost_stretches(history))
-    return len(ids) <= 1 and not told and not history.gave_up(before.sent_us, after.sent_us)
+    ended = told or history.gave_up(before.sent_us, after.sent_us) or history.left(before.sent_us, after.sent_us)
+    return len(ids) <= 1 and not ended
 
 
 @checks("K4", needs="listener")
@@ -161,7 +150,8 @@ def one_protocol_throughout(history: History) -> Iterator[Finding]:
         revoked = [c for c in history.callbacks if c.name == "partitions_revoked" and start <= c.started_us <= end]
         given_up = frozenset[str]().union(*(callback.partitions for callback in revoked))
         if history.settings.rebalance == "cooperative":
-            too_much = ", ".join(sorted(given_up & assigned_by(before) & assigned_by(sync)))
+            kept = given_up & assigned_by(before) & assigned_by(sync)
+            too_much = ", ".join(sorted(name for name in kept if not was_unwanted(history, name, start, end)))
             wrong = f"a cooperative member gave up {too_much}, which it keeps"
             yield held_if(not too_much, "a cooperative member gave up only what it had to", wrong, end)
             continue
@@ -169,6 +159,20 @@ def one_protocol_throughout(history: History) -> Iterator[Finding]:
         if owned or given_up:
             wrong = f"an eager member gave up {sorted(given_up)}, not {sorted(owned)}"
             yield held_if(given_up == owned, "an eager member gave up everything before it joined", wrong, end)
+
+
+def was_unwanted(history: History, partition: str, from_us: int, to_us: int) -> bool:
+    """Whether the application gave up the partition's topic in between, or it was gone: it goes before JoinGroup.
+
+    Kafka ConsumerCoordinator.onJoinPrepare. The topic may be wanted again before the round ends.
+    """
+    topic = partition.rpartition("-")[0]
+    chosen = (each.topics for at_us, each in history.commands(Subscribe) if from_us <= at_us <= to_us and each.topics)
+    if any(topic not in topics for topics in chosen):
+        return True
+    told = (e for e in history.of("Metadata") if e.answer is not None and from_us <= e.told_us <= to_us)
+    listed = (e.answered(MetadataResponse) for e in told if topic in (e.asked(MetadataRequest).topics or (topic,)))
+    return any(topic not in {each.topic for each in answer.topics} for answer in listed if answer is not None)
 
 
 @checks("K4", needs="listener", rebalance="eager")

@@ -106,7 +106,7 @@ def heartbeats_while_waiting_for_sync(history: History) -> Iterator[Finding]:
     """
     for join in history.answers("JoinGroup", "NONE"):
         sync = history.first("SyncGroup", join.told_us)
-        if sync is not None and sync.answer is not None:
+        if sync is not None and sync.answer is not None and not history.left(sync.sent_us, sync.told_us):
             stretch = (sync.sent_us, min(sync.told_us, history.until_close_us))
             yield from judge_silence(history, stretch, "while SyncGroup was unanswered")
 
@@ -122,11 +122,12 @@ def heartbeats_during_callbacks(history: History) -> Iterator[Finding]:
 
 @checks("H1")
 def heartbeats_after_an_announcement(history: History) -> Iterator[Finding]:
-    """REBALANCE_IN_PROGRESS does not stop them: they go on until the JoinGroup."""
+    """REBALANCE_IN_PROGRESS does not stop them: they go on until the JoinGroup, or until there is no coordinator."""
+    gone = [exchange.told_us for exchange in history.of(*GROUP_APIS) if exchange.error in COORDINATOR_GONE]
     for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
         join = history.first("JoinGroup", beat.told_us)
         if join is not None and join.sent_us <= history.until_close_us and still_member(history, join.sent_us):
-            stretch = (beat.told_us, join.sent_us)
+            stretch = (beat.told_us, min([join.sent_us, *(at_us for at_us in gone if at_us > beat.told_us)]))
             yield from judge_silence(history, stretch, "between REBALANCE_IN_PROGRESS and JoinGroup")
 
 
@@ -179,7 +180,7 @@ def disturbances(history: History) -> Iterator[int]:
     for beat in history.of("Heartbeat"):
         held_back = history.took_ms(beat.sent_us, beat.told_us) > HELD_BACK_MS
         if beat.error != "NONE" or held_back:
-            yield beat.sent_us
+            yield from (beat.sent_us, beat.told_us)
     yield history.until_close_us
     yield from history.expired_us
     for entry in history.entries:
@@ -312,13 +313,14 @@ def every_error_has_an_effect(history: History) -> Iterator[Finding]:
     """
     effects = dict.fromkeys(REBALANCE, "JoinGroup") | dict.fromkeys(COORDINATOR_GONE, "FindCoordinator")
     for beat in (each for each in history.of("Heartbeat") if each.error not in (*NO_REFUSAL, "FENCED_INSTANCE_ID")):
-        late = joined_meanwhile(history, beat) or history.is_stale(beat)
+        late = joined_meanwhile(history, beat) or history.is_stale(beat) or history.left(beat.sent_us, beat.told_us)
         if beat.told_us >= history.until_close_us or late:
             continue
         effect, why = effects.get(beat.error, "Heartbeat"), f"after Heartbeat was answered {beat.error}"
         seen, expelled_us = history.first(effect, beat.told_us), expelled_after(history, beat)
         if expelled_us < history.until_close_us and (seen is None or seen.sent_us > expelled_us):
-            if history.next_poll_us(beat.told_us) < expelled_us or "join_needs_poll" not in history.settings.features:
+            waits = "join_needs_poll" in history.settings.features and history.next_poll_us(beat.told_us) >= expelled_us
+            if not waits and history.able_to_join_ms(beat.told_us, expelled_us) > history.exact.step_us / 1000:
                 yield in_vain(f"no {effect} {why}", beat.told_us, expelled_us)
         elif seen is None or seen.sent_us > expelled_us:
             yield from missing(history, f"no {effect} {why}", beat.told_us, joins=True)
@@ -330,7 +332,7 @@ def every_error_has_an_effect(history: History) -> Iterator[Finding]:
 def a_fenced_heartbeat_is_raised(history: History) -> Iterator[Finding]:
     """FENCED_INSTANCE_ID comes out of the next poll, or is reported."""
     for beat in history.answers("Heartbeat", "FENCED_INSTANCE_ID"):
-        if history.before_close(beat.told_us) and not history.is_stale(beat):
+        if history.before_close(beat.told_us) and not history.is_stale(beat) and not joined_meanwhile(history, beat):
             yield from is_raised(history, beat)
             return
 

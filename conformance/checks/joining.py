@@ -113,6 +113,8 @@ def member_id_is_taken_at_once(history: History) -> Iterator[Finding]:
         given = exchange.answered(JoinGroupResponse)
         again = history.first("JoinGroup", told)
         assert given is not None
+        if history.left(exchange.sent_us, told if again is None else again.sent_us):
+            continue  # who joins after that is another member
         if again is None:
             yield from missing(history, "no second JoinGroup after MEMBER_ID_REQUIRED", told, joins=True)
             continue
@@ -342,12 +344,35 @@ def an_assignment_is_applied(history: History) -> Iterator[Finding]:
         reason = f"{', '.join(sorted(added))}: assigned by SyncGroup, and never handed to the listener"
         if any(added <= c.partitions and told - history.slack_us <= c.started_us <= until for c in assigned):
             yield held("the assignment was handed to the listener", told)
-        elif history.gave_up(told, until):
+        elif history.gave_up(told, until) or is_no_member_now(history, told, until):
             continue  # what the listener is not told of yet it is not told of any more
         elif following is not None and following.api == "JoinGroup" and not was_told(history, sync, until):
             yield broken(f"{reason} before the next JoinGroup, for which there was no reason", until)
+        elif chose_anew(history, sync, until):
+            continue  # it may fit no more (rule J1)
         elif polled and history.able_to_join_ms(told, polled[-1]) > APPLIED_WITHIN_MS:
             yield in_vain(f"{reason} in {len(polled)} polls", told, polled[-1])
+
+
+def is_no_member_now(history: History, from_us: int, until_us: int) -> bool:
+    """Whether the client was told so in between: then an assignment that waits for a poll is not applied any more.
+
+    As in Java's AbstractCoordinator.joinGroupIfNeeded, which looks whether the generation was reset.
+    """
+    told = (e for e in history.of("Heartbeat", "OffsetCommit") if from_us <= e.told_us <= until_us)
+    return any(e.error in (*NO_MEMBER, "FENCED_INSTANCE_ID") and not history.is_stale(e) for e in told)
+
+
+def begun_us(history: History, sync: Exchange) -> int:
+    """When the JoinGroup of a round was sent, at the earliest."""
+    joins = (join.sent_us for join in history.of("JoinGroup") if join.sent_us < sync.sent_us)
+    return max(joins, default=0) - history.exact.in_flight_us
+
+
+def chose_anew(history: History, sync: Exchange, until_us: int) -> bool:
+    """Whether the application has chosen its topics anew since a round began."""
+    since_us = begun_us(history, sync)
+    return any(since_us <= at_us <= until_us for at_us, _ in history.commands(Subscribe))
 
 
 def was_told(history: History, sync: Exchange, until_us: int) -> bool:
@@ -356,12 +381,11 @@ def was_told(history: History, sync: Exchange, until_us: int) -> bool:
     One that came when the round had begun (rule J1): its assignment may fit no more. So may one of which Metadata have
     told that the topic has other partitions (rule J8; rd_kafka_cgrp_metadata_update_check waits for no SyncGroup).
     """
+    if chose_anew(history, sync, until_us):
+        return True
+    if any(begun_us(history, sync) <= at_us <= until_us for at_us in history.enforced_us):
+        return True
     joins = [join for join in history.of("JoinGroup") if join.sent_us < sync.sent_us]
-    begun_us = max((join.sent_us for join in joins), default=0) - history.exact.in_flight_us
-    if any(begun_us <= at_us <= until_us for at_us, _ in history.commands(Subscribe)):
-        return True
-    if any(begun_us <= at_us <= until_us for at_us in history.enforced_us):
-        return True
     subscription = subscription_of(joins[-1].asked(JoinGroupRequest)) if joins else None
     told = partition_counts(history, frozenset(subscription.topics)) if subscription is not None else []
     known = [counts for at_us, counts in told if at_us <= sync.sent_us]
@@ -373,10 +397,17 @@ def was_told(history: History, sync: Exchange, until_us: int) -> bool:
 
 @once
 def new_partitions(history: History) -> Iterator[tuple[Exchange, frozenset[str]]]:
-    """Each assignment with what it added: for an eager member all, for a cooperative one what it did not hold."""
+    """Each assignment with what it added: for an eager member all, for a cooperative one what it did not hold.
+
+    It does not hold what its callbacks have given up since, nor an assignment that was dropped (rule J1): of a client
+    that has callbacks they say what it holds.
+    """
     before: frozenset[str] = frozenset()
+    tells = "listener" in history.settings.features
     for sync in history.syncs:
-        if history.settings.rebalance == "eager" or lost_before(history, sync):
+        if tells:
+            before = history.owned_at(sync.told_us)
+        if history.settings.rebalance == "eager" or (lost_before(history, sync) and not tells):
             before = frozenset()
         yield sync, assigned_by(sync) - before
         before = assigned_by(sync)
@@ -386,4 +417,4 @@ def lost_before(history: History, sync: Exchange) -> bool:
     """Whether the membership was lost between this round and the one before."""
     since = max((e.told_us for e in history.syncs if e.told_us < sync.sent_us), default=0)
     gone = [e for e in history.exchanges if e.api == "LeaveGroup" or (e.error in NO_MEMBER and not history.is_stale(e))]
-    return any(since < e.sent_us < sync.sent_us for e in gone) or history.gave_up(since, sync.sent_us)
+    return any(since < e.sent_us < sync.sent_us for e in gone) or history.surely_gave_up(since, sync.sent_us)

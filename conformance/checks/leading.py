@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, within
+from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, within_polls
+from groupspec.conformance.checks.held_up import held_up_until
 from groupspec.conformance.history.harness_protocol import Subscribe
-from groupspec.conformance.history.history import Exchange, History, names, once, subscription_of
+from groupspec.conformance.history.history import GROUP_APIS, Exchange, History, names, once, subscription_of
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, MetadataResponse, SyncGroupRequest
 from groupspec.impl.core.protocol import (
     MalformedProtocolData,
@@ -87,14 +88,16 @@ def the_leader_watches_for_topics_that_match(history: History) -> Iterator[Findi
 def joined_again(history: History, sync: Exchange, at_us: int, what: str) -> Iterator[Finding]:
     """Whether the leader of this round, which was told of something at that time, has joined again soon.
 
-    A client that joins in poll() can't do it before the next call.
+    A client that joins in poll() can't do it before the next call, nor before what has to come first.
     """
     again = history.first("JoinGroup", sync.sent_us)
+    if any(exchange.error == "FENCED_INSTANCE_ID" for exchange in history.of(*GROUP_APIS)):
+        return  # another process is the member now (rule X2)
     since_us = history.next_poll_us(at_us) if "join_needs_poll" in history.settings.features else at_us
     if again is not None:
-        since_us = min(since_us, again.sent_us)
+        since_us = held_up_until(history, min(since_us, again.sent_us), again.sent_us)
         reason = f"JoinGroup {history.took_ms(since_us, again.sent_us):.0f} ms after Metadata had told of {what}"
-        yield within(history, since_us, again.sent_us, REJOINS_WITHIN_MS, reason)
+        yield within_polls(history, since_us, again.sent_us, REJOINS_WITHIN_MS, reason)
     elif history.took_ms(since_us, history.until_close_us) > REJOINS_WITHIN_MS:
         reason = f"Metadata told the leader of {what}, and it did not join again"
         yield in_vain(reason, since_us, history.until_close_us)

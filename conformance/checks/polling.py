@@ -18,6 +18,7 @@ from groupspec.conformance.checks.checker import (
     none_of,
     within,
 )
+from groupspec.conformance.checks.joining import chose_anew, is_no_member_now
 from groupspec.conformance.history.harness_protocol import Configure, ErrorRaised, RecordsConsumed, Unsubscribe
 from groupspec.conformance.history.history import Exchange, History, PollCall, once
 from groupspec.impl.core.messages import JoinGroupRequest
@@ -197,18 +198,38 @@ def polls_return_no_more_than_their_limit(history: History) -> Iterator[Finding]
             yield held_if(count <= int(asked or 0), what, what, poll.ended_us or history.ends_us)
 
 
+def is_void(history: History, sync: Exchange, until_us: int) -> bool:
+    """Whether an assignment is not handed over: the application chose anew or left, or the membership ended."""
+    ended = is_no_member_now(history, sync.told_us, until_us) or history.gave_up(sync.told_us, until_us)
+    return ended or chose_anew(history, sync, until_us) or history.left(sync.sent_us, until_us)
+
+
+def committed_us(history: History, arrived_us: int) -> int:
+    """When the commit was answered that an assignment caused, as it takes something away; if none, when it arrived."""
+    commits = history.between(arrived_us, history.ends_us, "OffsetCommit")
+    caused = commits and history.took_ms(arrived_us, commits[0].sent_us) < NOTICED_WITHIN_MS
+    return max(arrived_us, commits[0].told_us) if caused else arrived_us
+
+
 @checks("P4", needs="pull listener_in_poll")
 def a_long_poll_notices_an_assignment(history: History) -> Iterator[Finding]:
-    """An assignment that arrives while a long poll waits is handed to the listener by that poll."""
-    for arrived in (sync.told_us for sync in history.syncs):
+    """An assignment that arrives while a long poll waits is handed to the listener by that poll.
+
+    Not one that was dropped (rule J1), nor that of a membership that had ended by then; after the commit that goes
+    before a revocation (rule M8).
+    """
+    for sync in history.syncs:
+        arrived = sync.told_us
         waiting = (p for p in history.polls if p.started_us < arrived and p.timeout_ms)
         ends = (p.ended_us for p in waiting if p.ended_us is not None and arrived < p.ended_us)
         ended = next(ends, arrived)
-        if ended - arrived < 1000 * NOTICED_WITHIN_MS:
+        if history.took_ms(arrived, ended) < NOTICED_WITHIN_MS or is_void(history, sync, ended):
             continue
-        start = next((c.started_us for c in history.callbacks if c.started_us >= arrived - history.slack_us), None)
-        if start is None or history.took_ms(arrived, start) > NOTICED_WITHIN_MS:
+        callback = next((c for c in history.callbacks if c.started_us >= arrived - history.slack_us), None)
+        takes = callback is not None and callback.name == "partitions_revoked"
+        since_us = committed_us(history, arrived) if takes else arrived
+        if callback is None or history.took_ms(since_us, callback.started_us) > NOTICED_WITHIN_MS:
             reason = "a poll that was waiting did not notice the assignment that arrived"
-            yield in_vain(reason, arrived, ended if start is None else start)
+            yield in_vain(reason, arrived, ended if callback is None else callback.started_us)
         else:
-            yield held("a poll that was waiting noticed the assignment that arrived", start)
+            yield held("a poll that was waiting noticed the assignment that arrived", callback.started_us)

@@ -12,12 +12,14 @@ from groupspec.conformance.checks.topic_identity import was_recreated
 from groupspec.conformance.history.harness_protocol import Assign, Seek, joins_no_classic_group
 from groupspec.conformance.history.history import Exchange, History, assigned_by, names, once
 from groupspec.impl.core.messages import (
+    ErrorCode,
     FetchRequest,
     ListOffsetsRequest,
     ListOffsetsResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
     TopicPartition,
 )
 
@@ -121,7 +123,7 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
     """A newly assigned partition is read from its committed offset."""
     for partition, offset, fetch, assigned_us in first_fetches(history):
         known = committed(history, partition, assigned_us, fetch.sent_us)
-        if history.sought(str(partition), assigned_us, fetch.sent_us):
+        if history.seeks(str(partition), assigned_us, fetch.sent_us):
             continue  # the application's position counts: rules O4 and O5 have its records
         if known is None and was_under_way(history, partition, assigned_us, fetch):
             continue
@@ -131,7 +133,21 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
             right = f"{partition} was fetched from its committed offset {known}"
             wrong = f"{partition} was fetched from {offset}, committed is {known}"
             begins, _ = began_at(history, partition, offset, fetch, assigned_us)
-            yield held_if(begins == known, right, wrong, fetch.sent_us)
+            right_one = begins in (known, log_end(history, partition, known, assigned_us, fetch.sent_us))
+            yield held_if(right_one, right, wrong, fetch.sent_us)
+
+
+def log_end(history: History, partition: TopicPartition, offset: int, from_us: int, to_us: int) -> int:
+    """Where a position ends up that is validated in between: where its leader's log ends, if that is before it.
+
+    KIP-320 (SubscriptionState.maybeCompleteValidation).
+    """
+    for exchange in history.of("OffsetForLeaderEpoch"):
+        answer = exchange.answered(OffsetForLeaderEpochResponse)
+        end = answer.ends.get(partition) if answer is not None and from_us <= exchange.told_us <= to_us else None
+        if end is not None and 0 <= end.end_offset < offset:
+            offset = end.end_offset
+    return offset
 
 
 @checks("O6")
@@ -145,7 +161,7 @@ def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
     for partition, offset, fetch, assigned_us in first_fetches(history) if policy in POLICIES else ():
         if committed(history, partition, assigned_us, fetch.sent_us) != -1:
             continue
-        if history.sought(str(partition), assigned_us, fetch.sent_us):
+        if history.seeks(str(partition), assigned_us, fetch.sent_us):
             continue
         done = (each.asked(FetchRequest).offsets for each in history.of("Fetch") if each.ended_before(assigned_us))
         since_us = 0 if any(partition in offsets for offsets in done) else assigned_us
@@ -165,22 +181,25 @@ def listed_offset(history: History, partition: TopicPartition, from_us: int, to_
         answer = exchange.answered(ListOffsetsResponse)
         asked = exchange.asked(ListOffsetsRequest).timestamps.get(partition)
         in_between = from_us <= exchange.sent_us and exchange.told_us <= to_us
-        if answer is not None and exchange.error == "NONE" and asked == end and in_between:
-            return answer.offsets[partition].offset
+        told = answer.offsets.get(partition) if answer is not None and asked == end and in_between else None
+        if told is not None and told.error is ErrorCode.NONE:
+            return told.offset
     return None
 
 
 @checks("O2", needs="cooperative", rebalance="cooperative")
 def retained_partitions_go_on(history: History) -> Iterator[Finding]:
     """What a cooperative member keeps over a round is not looked up again, and goes on where it was."""
+    added = [new for _, new in new_partitions(history)]
     for number, (previous, sync) in enumerate(pairwise(history.syncs)):
-        retained = assigned_by(sync) & assigned_by(previous)
+        retained = assigned_by(sync) & assigned_by(previous) - added[number + 1]
         if not retained or lost_before(history, sync):
             continue
         until = {name: kept_until(history, name, sync, history.syncs[number + 2 :]) for name in retained}
         for exchange in history.of("OffsetFetch"):
             asked = names(exchange.asked(OffsetFetchRequest).partitions) & retained & known_before(history, exchange)
-            again = ", ".join(sorted(name for name in asked if sync.told_us <= exchange.sent_us < until[name]))
+            kept = (name for name in asked if sync.told_us <= exchange.sent_us < until[name])
+            again = ", ".join(sorted(name for name in kept if not is_anew(history, name, exchange.sent_us)))
             if again:
                 what = f"the committed offset of {again}, which was retained, was looked up again"
                 yield broken(what, exchange.sent_us)
@@ -190,12 +209,17 @@ def retained_partitions_go_on(history: History) -> Iterator[Finding]:
 
 def moved(history: History, partition: str, from_us: int, to_us: int) -> bool:
     """Whether the client had a reason to read the partition from elsewhere in between."""
-    validations = history.between(from_us, to_us, "OffsetForLeaderEpoch")
+    validations = (e for e in history.of("OffsetForLeaderEpoch") if e.sent_us <= to_us and e.told_us >= from_us)
     asked = any(partition in names(e.asked(OffsetForLeaderEpochRequest).epochs) for e in validations)
     gave_up = any(partition in c.partitions and from_us < c.started_us <= to_us for c in history.callbacks)
-    made_anew = was_recreated(history, partition.rpartition("-")[0], from_us, to_us)
     gave_up |= any(from_us < at_us <= to_us for at_us, _ in history.commands(Assign))
-    return asked or gave_up or made_anew or out_of_range(history, partition, from_us, to_us)
+    is_another = is_anew(history, partition, to_us, from_us)
+    return asked or gave_up or is_another or out_of_range(history, partition, from_us, to_us)
+
+
+def is_anew(history: History, partition: str, before_us: int, since_us: int = 0) -> bool:
+    """Whether the client was told in between that the partition's topic is another one (rule O7)."""
+    return was_recreated(history, partition.rpartition("-")[0], since_us, before_us)
 
 
 def out_of_range(history: History, partition: str, from_us: int, to_us: int) -> bool:
@@ -204,20 +228,28 @@ def out_of_range(history: History, partition: str, from_us: int, to_us: int) -> 
 
 
 def known_before(history: History, lookup: Exchange) -> frozenset[str]:
-    """The partitions whose committed offsets the client had been told before it asked for them here."""
-    earlier = [e for e in history.of("OffsetFetch") if e.answer is not None and e.told_us < lookup.sent_us]
-    return frozenset().union(*(names(e.asked(OffsetFetchRequest).partitions) for e in earlier if e.error == "NONE"))
+    """The partitions whose committed offsets the client had been told since they were new, before it asked here."""
+    since_us: dict[str, int] = {}
+    for sync, new in new_partitions(history):
+        if sync.told_us <= lookup.sent_us:
+            since_us |= dict.fromkeys(new, sync.told_us)
+    earlier = (e for e in history.answers("OffsetFetch", "NONE") if e.told_us < lookup.sent_us)
+    answers = ((e.sent_us, e.answered(OffsetFetchResponse)) for e in earlier)
+    told = ((sent_us, str(where)) for sent_us, answer in answers if answer is not None for where in answer.offsets)
+    return frozenset(name for sent_us, name in told if sent_us >= since_us.get(name, 0))
 
 
 def kept_until(history: History, partition: str, sync: Exchange, later: Sequence[Exchange]) -> int:
     """When a member has no longer what a round left it: a later one takes it away, or the membership is lost.
 
-    Who is given it back after that begins anew.
+    Or its callback says so, as where the application has given up the topic. Who is given it back then begins anew.
     """
     taken = (each.told_us for each in later if partition not in assigned_by(each))
     lost = (at_us for at_us in history.gave_up_us if at_us >= sync.told_us)
     left = (leave.sent_us for leave in history.of("LeaveGroup") if leave.sent_us >= sync.told_us)
-    return min([*taken, *lost, *left, history.ends_us + 1])
+    gone = (c for c in history.callbacks if c.name != "partitions_assigned" and c.started_us >= sync.told_us)
+    said = (c.started_us for c in gone if partition in c.partitions)
+    return min([*taken, *lost, *left, *said, history.ends_us + 1])
 
 
 def fetched_backwards(history: History, until_us: Mapping[str, int], since_us: int) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, missing
 from groupspec.conformance.history.harness_protocol import CallbackReturned, ErrorRaised
-from groupspec.conformance.history.history import History
+from groupspec.conformance.history.history import GROUP_APIS, History
 
 CALLS = ("poll", "unsubscribe", "close")
 """Where callbacks run, and what they raise comes out."""
@@ -19,16 +19,20 @@ def raised(history: History) -> Iterator[tuple[int, str]]:
 
 @checks("C4", needs="raising_listener listener")
 def the_rebalance_goes_on(history: History) -> Iterator[Finding]:
-    """Before close() the member is a member again: a round is completed, or its heartbeats go on."""
+    """Before close() the member is a member again: a round is completed, or its heartbeats go on.
+
+    Who is fenced is none again (rule X2).
+    """
     for at_us, name in raised(history):
-        if not history.before_close(at_us):
+        fenced = any(exchange.error == "FENCED_INSTANCE_ID" for exchange in history.of(*GROUP_APIS))
+        if not history.before_close(at_us) or fenced:
             continue
-        beats = history.answers("Heartbeat", "NONE")
-        joined = name == "partitions_assigned" or any(sync.told_us > at_us for sync in history.syncs)
-        if joined and any(beat.sent_us > at_us for beat in beats):
+        synced_us = next((sync.told_us for sync in history.syncs if sync.told_us > at_us), None)
+        joined = name == "partitions_assigned" or synced_us is not None
+        if joined and any(beat.sent_us > at_us for beat in history.of("Heartbeat")):
             yield held(f"{name} raised, and the member went on", at_us)
         else:
-            yield from missing(history, f"{name} raised, and the member never was one again", at_us)
+            yield from missing(history, f"{name} raised, and the member never was one again", synced_us or at_us)
 
 
 @checks("C4", needs="raising_listener listener_in_poll pull")

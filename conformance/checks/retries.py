@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.checks.checker import Finding, checks, in_vain, within
-from groupspec.conformance.checks.cooperative import held_up_until
+from groupspec.conformance.checks.checker import Finding, checks, in_vain, within_polls
+from groupspec.conformance.checks.held_up import held_up_until
 from groupspec.conformance.history.history import COORDINATOR_GONE, History
 
 MAX_BACKOFF_MS: Final = 1_000
@@ -35,7 +35,8 @@ def what_passes_is_tried_again_soon(history: History) -> Iterator[Finding]:
     failures = dict.fromkeys(PASSING, 0)
     for exchange in history.of(*PASSING):
         following, errors = PASSING[exchange.api]
-        failures[exchange.api] = failures[exchange.api] + 1 if exchange.error in errors else 0
+        failed = exchange.error in errors or exchange.answer is None
+        failures[exchange.api] = failures[exchange.api] + 1 if failed else 0
         told = exchange.told_us
         if exchange.error not in errors or not history.before_close(told):
             continue
@@ -50,7 +51,7 @@ def what_passes_is_tried_again_soon(history: History) -> Iterator[Finding]:
         what = f"{following} after {exchange.api} was answered {exchange.error}"
         why = "it asks for that at once" if at_once else f"retry.backoff.ms={history.settings.retry_backoff_ms}"
         if again is not None and end_us == again.sent_us:
-            yield within(history, min(since_us, end_us), end_us, bound_ms, f"{what}; {why}", LATE_MS)
+            yield within_polls(history, min(since_us, end_us), end_us, bound_ms, f"{what}; {why}", LATE_MS)
         elif history.took_ms(since_us, end_us) > bound_ms:
             yield in_vain(f"no {what}; {why}", since_us, end_us)
 

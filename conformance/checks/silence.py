@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, within
+from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, within, within_polls
 from groupspec.conformance.history.history import Exchange, History
 
 ACTS_WITHIN_MS: Final = 1_500
@@ -18,7 +18,10 @@ ASKED_OF_COORDINATOR: Final = ("Heartbeat", "SyncGroup", "OffsetCommit", "Offset
 
 @checks("D6")
 def an_unanswered_request_is_given_up(history: History) -> Iterator[Finding]:
-    """Whatever is asked of the coordinator has its deadline; then another lookup, or another connection."""
+    """Whatever is asked of the coordinator has its deadline; then another lookup, or another connection.
+
+    Who does that in poll() cannot while the application pauses (Java: ConsumerNetworkClient, but for heartbeats).
+    """
     bound = history.settings.request_timeout_ms + ACTS_WITHIN_MS
     for exchange in history.of(*ASKED_OF_COORDINATOR):
         left = history.first("LeaveGroup", exchange.sent_us)
@@ -30,9 +33,9 @@ def an_unanswered_request_is_given_up(history: History) -> Iterator[Finding]:
             took = history.took_ms(exchange.sent_us, acted)
             late = "only " if took > bound else ""
             reason = f"{exchange.api}, which was not answered, was given up {late}after {took:.0f} ms"
-            yield within(history, exchange.sent_us, acted, bound, reason)
+            yield within_polls(history, exchange.sent_us, acted, bound, reason)
             return
-        if history.took_ms(exchange.sent_us, end) > bound:
+        if history.able_to_join_ms(exchange.sent_us, end) > bound:
             reason = f"{exchange.api} was not answered, and nothing was done about it"
             yield in_vain(reason, exchange.sent_us, end)
             return
@@ -128,7 +131,10 @@ def a_session_that_runs_out_is_noticed(history: History) -> Iterator[Finding]:
 
 @checks("J5")
 def a_join_is_waited_for(history: History) -> Iterator[Finding]:
-    """JoinGroup waits for the other members: it is not given up before the rebalance timeout is over."""
+    """JoinGroup waits for the other members: it is not given up before the rebalance timeout is over.
+
+    Unless the application wants no topics any more, or the client has left.
+    """
     settings = history.settings
     least_ms = max(settings.max_poll_interval_ms, settings.request_timeout_ms)
     for join in history.of("JoinGroup"):
@@ -136,6 +142,8 @@ def a_join_is_waited_for(history: History) -> Iterator[Finding]:
         given_up = given_up_by_the_client(history, join, end)
         waited = history.took_ms(join.sent_us, end) if given_up is None else history.apart_ms(join.sent_us, given_up)
         limits = f"(rebalance timeout {settings.max_poll_interval_ms} ms)"
+        if given_up is not None and history.left(join.sent_us, given_up):
+            continue
         if given_up is not None and waited < least_ms:
             yield broken(f"JoinGroup was given up after {waited:.0f} ms {limits}", given_up)
         elif join.answer is not None and waited > settings.request_timeout_ms:
@@ -145,7 +153,7 @@ def a_join_is_waited_for(history: History) -> Iterator[Finding]:
 def given_up_by_the_client(history: History, join: Exchange, end_us: int) -> int | None:
     """When the client hung up on a JoinGroup, or sent another, before the answer; None if it did not."""
     connection = join.request.connection
-    notes = (e for e in history.entries if e.kind == "note" and e.api == "JoinGroup" and e.connection == connection)
+    notes = (e for e in history.of_kind("note") if e.connection == connection and join.sent_us <= e.at_us <= end_us)
     if any("the connection is cut" in note.text for note in notes):
         return None
     hung_up = [e.at_us for e in history.entries if e.kind == "disconnect" and e.connection == connection]

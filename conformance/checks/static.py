@@ -9,6 +9,8 @@ from groupspec.conformance.checks.checker import Finding, Known, broken, checks,
 from groupspec.conformance.checks.closing import close_of_member
 from groupspec.conformance.checks.commits import without_identity
 from groupspec.conformance.checks.heartbeats import is_raised
+from groupspec.conformance.checks.joining import joined_meanwhile
+from groupspec.conformance.history.harness_protocol import Unsubscribe
 from groupspec.conformance.history.history import GROUP_APIS, Exchange, History
 from groupspec.impl.core.messages import JoinGroupRequest
 
@@ -51,25 +53,36 @@ def a_static_member_stays_in_the_group(history: History) -> Iterator[Finding]:
 
 
 def fenced(history: History) -> Iterator[Exchange]:
-    """The answers that fence the client's present identity, before close() was called."""
+    """The answers that fence the client's present identity, before close() was called.
+
+    Not what it had left behind by then: by joining again, or as the application wanted no topics any more.
+    """
     for exchange in history.of(*GROUP_APIS):
-        if exchange.error == "FENCED_INSTANCE_ID" and history.before_close(exchange.told_us):
+        told_us = exchange.told_us
+        late = history.is_stale(exchange) or (exchange.api != "JoinGroup" and joined_meanwhile(history, exchange))
+        late = late or history.left(exchange.sent_us, told_us)
+        if exchange.error == "FENCED_INSTANCE_ID" and history.before_close(told_us) and not late:
             yield exchange
 
 
 @checks("X2")
 def who_is_fenced_is_silent(history: History) -> Iterator[Finding]:
-    """Nothing more is asked of the group, above all not to join it with the instance id that another one has."""
+    """Nothing more is asked of the group, above all not to join it with the instance id that another one has.
+
+    Until the application begins anew: it unsubscribes first.
+    """
     for exchange in fenced(history):
         why = f"after {exchange.api} was answered FENCED_INSTANCE_ID"
         told = Known.of(exchange)
+        ends = (at_us for at_us, _ in history.commands(Unsubscribe) if at_us > exchange.told_us)
+        until_us = min(next(ends, history.ends_us), history.until_close_us)
         later = [
             e
-            for e in history.between(exchange.told_us, history.until_close_us, *GROUP_APIS)
+            for e in history.between(exchange.told_us, until_us, *GROUP_APIS)
             if e.api != "LeaveGroup" and told.before(e, history)
         ]
         if not later:
-            yield held(f"no group request {why}", history.until_close_us)
+            yield held(f"no group request {why}", until_us)
             return
         back = (e for e in later if e.api == "JoinGroup" and not e.asked(JoinGroupRequest).member_id)
         worst = next(back, later[0])

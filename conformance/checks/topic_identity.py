@@ -25,8 +25,8 @@ from groupspec.impl.core.messages import (
 NAMES_IDS_FROM: Final = 10
 """Metadata, KIP-516."""
 
-LATEST: Final = -1
-"""The timestamp that asks for the end of a partition."""
+EARLIEST, LATEST = -2, -1
+"""The timestamps that ask for the beginning and for the end of a partition."""
 
 OF_ANOTHER_ID: Final = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID)
 
@@ -87,7 +87,8 @@ def _refused_us(history: History, told_us: int) -> int | None:
 def _read_from_its_beginning(history: History, partition: str, told_us: int, refused: int | None) -> Iterator[Finding]:
     later = [each for each in history.returned if each.partition == partition and each.at_us > told_us]
     earliest = history.settings.auto_offset_reset == "earliest"
-    right, where = ({0}, "beginning") if earliest else (_ends(history, partition, told_us), "end")
+    end, where = (EARLIEST, "beginning") if earliest else (LATEST, "end")
+    right = _listed(history, partition, told_us, end) | ({0} if earliest else set())
     begins = next((each for each in later if each.first in right), None)
     read_on = next((each for each in later if each.first not in right and _knew(history, told_us, each)), None)
     what = f"the topic of {partition} was made anew"
@@ -102,15 +103,15 @@ def _read_from_its_beginning(history: History, partition: str, told_us: int, ref
         yield from missing(history, f"{what}, and nothing of the new one was returned", told_us, joins=True)
 
 
-def _ends(history: History, partition: str, since_us: int) -> set[int]:
-    """Where the partition ends, as answers to ListOffsets have said that the client asked for since."""
-    ends: set[int] = set()
+def _listed(history: History, partition: str, since_us: int, end: int) -> set[int]:
+    """Where the partition begins or ends, as answers to ListOffsets have said that the client asked for since."""
+    found: set[int] = set()
     for exchange in history.of("ListOffsets"):
         answer = exchange.answered(ListOffsetsResponse) if exchange.sent_us >= since_us else None
         for where, timestamp in exchange.asked(ListOffsetsRequest).timestamps.items():
-            if answer is not None and str(where) == partition and timestamp == LATEST:
-                ends.add(answer.offsets[where].offset)
-    return ends
+            if answer is not None and str(where) == partition and timestamp == end:
+                found.add(answer.offsets[where].offset)
+    return found
 
 
 def _knew(history: History, told_us: int, returned: Returned) -> bool:

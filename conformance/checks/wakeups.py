@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, within
-from groupspec.conformance.history.harness_protocol import CommandDone, ErrorRaised, Wakeup
+from groupspec.conformance.history.harness_protocol import CommandDone, Commit, ErrorRaised, Wakeup
 from groupspec.conformance.history.history import History
 
 WOKEN_WITHIN_MS: Final = 300
@@ -16,6 +16,12 @@ WAKEABLE: Final = (
 )
 """Calls that block, and that may be made again (KafkaConsumer, those that throw WakeupException): neither unsubscribe()
 nor close()."""
+
+
+TIMED: Final = ("poll", "commit")
+"""Calls whose beginning is known."""
+OF_THE_APPLICATION: Final = ("RecordDeserializationError", "NoOffsetForPartitionError")
+"""What poll raises for its deserializer, and for what it has chosen: `none`, and no offset; by Java's names."""
 
 
 @checks("T4", needs="wakeup pull")
@@ -37,11 +43,15 @@ def a_wakeup_ends_one_call(history: History) -> Iterator[Finding]:
         if len(errors) > 1 and len(so_far) > number + 1:
             yield broken("a second call was ended by one wakeup", errors[1])
         elif errors:
-            began_us = max((p.started_us for p in history.polls if p.started_us <= errors[0]), default=0)
+            calls = [*(poll.started_us for poll in history.polls), *(at_us for at_us, _ in history.commands(Commit))]
+            began_us = max((at_us for at_us in calls if at_us <= errors[0]), default=0)
             callbacks_us = [c.ended_us for c in history.callbacks if c.ended_us is not None and c.ended_us <= errors[0]]
             since_us = max(asked_us, began_us, *callbacks_us)  # a callback is not interrupted
             reason = f"a wakeup ended one call after {history.took_ms(since_us, errors[0]):.0f} ms"
-            yield within(history, since_us, errors[0], WOKEN_WITHIN_MS, reason)
+            if dict(woken)[errors[0]] in TIMED:
+                yield within(history, since_us, errors[0], WOKEN_WITHIN_MS, reason)
+            else:
+                yield held("a wakeup ended one call", errors[0])
         elif in_time and polls[0].ended_us is not None:
             yield in_vain("a wakeup ended no call", done_us, polls[0].ended_us)
 
@@ -51,7 +61,9 @@ def a_wakeup_breaks_nothing(history: History) -> Iterator[Finding]:
     """What the woken call had begun goes on: when its answer comes no poll raises for it."""
     woken = [at_us for at_us, event in history.events(ErrorRaised) if event.woken and event.call == "commit"]
     for at_us, event in history.events(ErrorRaised) if woken else ():
-        if event.call == "poll" and not event.woken and woken[0] < at_us < history.until_close_us:
+        refused = (e.told_us for e in history.exchanges if e.api != "OffsetCommit" and e.error not in ("", "NONE"))
+        other = event.error in OF_THE_APPLICATION or any(told_us <= at_us for told_us in refused)
+        if event.call == "poll" and not event.woken and not other and woken[0] < at_us < history.until_close_us:
             yield broken(f"poll raised {event.said}, after a commit had been woken", at_us)
 
 

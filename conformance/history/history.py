@@ -70,8 +70,8 @@ SOONER: Final = 0.5
 RUNS_ON_US: Final = 75_000
 """Who starts a poll, or comes back from one, as often as this runs: the kit's polls take 50 ms, and what was waited is
 told for each 50 ms (`SAMPLE_S`)."""
-PAUSED_US: Final = 5_000_000
-"""An application that polls on is back before that."""
+POLLS_ENOUGH: Final = 4
+"""In so many polls a client that joins in poll() has joined."""
 HANGS_UP_US: Final = 100_000
 """Between the note that a node refuses connections and the end of those that it had."""
 DECODED: Final = 512
@@ -435,15 +435,19 @@ class History:
         return next(polls, self.ends_us)
 
     def able_to_join_ms(self, from_us: int, to_us: int) -> float:
-        """For how long of that time a client could join: one that joins in poll() not while the application pauses."""
+        """For how long of that time a client could join: one that joins in poll() not while the application pauses.
+
+        Where each moment between polls counts as a pause, some polls are enough, however short they are.
+        """
         took_ms = self.took_ms(from_us, to_us)
-        if "join_needs_poll" not in self.settings.features:
+        polls = sum(from_us < poll.started_us < to_us for poll in self.polls)
+        enough = self.exact.paused_us == 0 and polls >= POLLS_ENOUGH
+        if enough or "join_needs_poll" not in self.settings.features:
             return took_ms
         until_us = [*(poll.started_us for poll in self.polls[1:]), to_us]
         pauses = zip((poll.ended_us for poll in self.polls), until_us, strict=False)
-        paused = (
-            min(end, to_us) - max(start or end, from_us) for start, end in pauses if end - (start or end) > PAUSED_US
-        )
+        long = ((start or end, end) for start, end in pauses if end - (start or end) > self.exact.paused_us)
+        paused = (min(end, to_us) - max(start, from_us) for start, end in long)
         return max(0.0, took_ms - sum(max(0, each) for each in paused) / 1000)
 
     def between_polls(self, from_us: int, to_us: int) -> list[int]:
@@ -516,6 +520,11 @@ class History:
         seeks = self.carried_out(Seek)
         return [(done, self.target(s)) for _, done, s in seeks if str(s) == partition and from_us <= done <= to_us]
 
+    def seeks(self, partition: str, from_us: int, to_us: int) -> bool:
+        """Whether the application's call to read a partition from elsewhere was under way in between."""
+        calls = self.carried_out(Seek)
+        return any(str(seek) == partition and from_us <= done and asked <= to_us for asked, done, seek in calls)
+
     def target(self, seek: Seek) -> int:
         """The offset that a seek is to; of one to an end of the log what ListOffsets said last, or 0."""
         if seek.offset >= 0:
@@ -578,6 +587,11 @@ class History:
 
         It counts from the last poll, or from the answer to JoinGroup (see rule P1).
         """
+        return [at_us for at_us, _ in self._expired]
+
+    @cached_property
+    def _expired(self) -> Sequence[tuple[int, bool]]:
+        """When that was, and whether it surely noticed: not if it stood still so long that the next poll came first."""
         if not {"poll_interval", "pull"} <= self.settings.features:
             return ()
         interval_us = 1000 * self.settings.max_poll_interval_ms
@@ -588,11 +602,20 @@ class History:
             for poll, end_us in zip(self.polls, until_us, strict=False)
             if poll.ended_us is not None
         ]
-        return [since_us + interval_us for since_us, start_us in ends if start_us - since_us > interval_us]
+        return [
+            (since_us + interval_us, start_us - since_us - self.busy_us(since_us, start_us) > interval_us)
+            for since_us, start_us in ends
+            if start_us - since_us > interval_us
+        ]
 
     def gave_up(self, from_us: int, to_us: int) -> bool:
-        """Whether the client took its membership for lost in between."""
+        """Whether the client took its membership for lost in between, or may have."""
         return any(from_us <= at_us <= to_us for at_us in self.gave_up_us)
+
+    def surely_gave_up(self, from_us: int, to_us: int) -> bool:
+        """The same, less the poll intervals of whose end a client that stood still may not know."""
+        missed = {at_us for at_us, noticed in self._expired if not noticed}
+        return any(from_us <= at_us <= to_us for at_us in self.gave_up_us if at_us not in missed)
 
     @cached_property
     def enforced_us(self) -> Sequence[int]:

@@ -9,7 +9,7 @@ when a throttled connection sends it (rule W2).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final, cast
 
@@ -72,12 +72,8 @@ def _one_after_the_other(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _refused(events: Iterable[Event]) -> Iterator[int]:
-    """What was not done, by `id`: the beginning and the end of calls that were refused; requests that did not go out.
-
-    A call is refused at once, inside of a callback or after close().
-    """
+    """The beginning and the end of calls that were refused: at once, inside of a callback, or after close()."""
     under_way: dict[str, list[Event]] = {}
-    requests: dict[int, Event] = {}
     closed, after_close = False, set[int]()
     for event in events:
         closed |= event.kind == "called" and event.name == "close"
@@ -88,48 +84,86 @@ def _refused(events: Iterable[Event]) -> Iterator[int]:
                 after_close.add(id(event))
         elif event.kind in ("returned", "raised") and calls and calls[-1].name == event.name:
             call = calls.pop()
-            at_once = event.at_us - call.at_us < 1_000
-            if (event.error == "IllegalStateError" and at_once) or (
+            inside = bool(calls) or event.at_us - call.at_us < 1_000  # a listener's own may end the poll it runs in
+            if (event.error == "IllegalStateError" and inside) or (
                 event.error == "ConsumerClosedError" and id(call) in after_close
             ):
                 yield from (id(call), id(event))
-        elif event.kind == "request":
-            requests[event.number] = event
-        elif event.kind == "disconnected" and event.number in requests:
-            yield id(requests[event.number])
 
 
-_ASKS: Final = {"beginning_offsets": (BEGINNING,), "end_offsets": (END,), "offsets_for_times": (), "committed": ()}
-"""Calls by which the application asks for offsets; which time stamps each asks for, if not its own."""
+_ASKS: Final[Mapping[str, int | None]] = {
+    "beginning_offsets": BEGINNING,
+    "end_offsets": END,
+    "offsets_for_times": None,
+    "committed": None,
+}
+"""Calls by which the application asks for offsets; which time stamp each asks for, if it is not in the call."""
+
+
+@dataclass
+class _Asking:
+    """A call that asks for offsets: of which partitions it has still to ask, and for which time stamps, if any."""
+
+    name: str
+    open: dict[str, int | None]
+    ended_us: int | None = None
+
+    @classmethod
+    def of(cls, call: Event) -> _Asking:
+        given = call.value[0]
+        if call.name == "offsets_for_times":
+            return cls(call.name, dict(given))
+        return cls(call.name, dict.fromkeys(given, _ASKS[call.name]))
+
+    def takes(self, asked: Mapping[str, int | None], lookup: bool) -> bool:
+        """Whether this request is its own: then it asks no more for these."""
+        if lookup is not (self.name == "committed") or not asked.items() <= self.open.items():
+            return False
+        if lookup and asked != self.open:
+            return False
+        self.open = {where: time for where, time in self.open.items() if where not in asked}
+        return True
 
 
 def _asked_by_calls(events: Iterable[Event]) -> Iterator[int]:
     """Requests that only such a call has made, by number: they say nothing about where the member reads on.
 
-    That of a call which has timed out may still go out.
+    It asks once for each partition, and again after an error. That of a call which has timed out may go out at once.
     """
-    under_way: dict[tuple[str, str], Event] = {}
+    under_way: dict[tuple[str, str], _Asking] = {}
+    sent: dict[int, tuple[_Asking, Mapping[str, int | None]]] = {}
     for event in events:
+        call = event.thread, event.name
         if event.name in _ASKS and event.kind == "called":
-            under_way[event.thread, event.name] = event
+            under_way[call] = _Asking.of(event)
         elif event.name in _ASKS and event.kind == "returned":
-            under_way.pop((event.thread, event.name), None)
+            under_way.pop(call, None)
+        elif event.name in _ASKS and event.kind == "raised" and call in under_way:
+            under_way[call].ended_us = event.at_us
         elif event.kind == "request" and under_way:
-            request = from_json(event.message)
-            if any(_asks_for(request, call) for call in under_way.values()):
-                yield event.number
+            asked, lookup = _offsets_asked(from_json(event.message))
+            for asking in under_way.values():
+                in_time = asking.ended_us is None or event.at_us - asking.ended_us < 1_000
+                if asked and in_time and asking.takes(asked, lookup):
+                    sent[event.number] = asking, asked
+                    yield event.number
+                    break
+        elif event.kind == "answered" and event.number in sent and _error(event) is not ErrorCode.NONE:
+            asking, asked = sent[event.number]
+            asking.open |= asked
 
 
-def _asks_for(request: object, call: Event) -> bool:
-    given = call.value[0]
-    if isinstance(request, OffsetFetchRequest) and call.name == "committed":
-        return sorted(map(str, request.partitions)) == sorted(given)
-    if not isinstance(request, ListOffsetsRequest) or call.name == "committed":
-        return False
-    asked = {str(where): time for where, time in request.timestamps.items()}
-    if call.name == "offsets_for_times":
-        return asked.items() <= dict(given).items()
-    return asked.keys() <= set(given) and set(asked.values()) <= set(_ASKS[call.name])
+def _error(answered: Event) -> ErrorCode:
+    return error_of(cast("Any", from_json(answered.message)))
+
+
+def _offsets_asked(request: object) -> tuple[Mapping[str, int | None], bool]:
+    """What a request asks the offsets of, with the time stamps, and whether it asks for what is committed."""
+    if isinstance(request, OffsetFetchRequest):
+        return dict.fromkeys(map(str, request.partitions)), True
+    if isinstance(request, ListOffsetsRequest):
+        return {str(where): time for where, time in request.timestamps.items()}, False
+    return {}, False
 
 
 _STALLS: Final = {
@@ -245,13 +279,8 @@ class _Reader:
         message = from_json(event.message or self._answers.get(event.number))
         if isinstance(message, NoAnswer):
             if message.error is ErrorCode.DISCONNECTED:
-                yield Entry(
-                    *(event.at_us, "wire", "note", CUT),
-                    api=asked.api,
-                    node=asked.node,
-                    connection=asked.connection,
-                )
-            yield Entry(event.at_us, "wire", "disconnect", node=asked.node, connection=asked.connection)
+                yield _cut(event, asked)
+                yield Entry(event.at_us, "wire", "disconnect", node=asked.node, connection=asked.connection)
             return
         yield replace(
             asked,
@@ -264,6 +293,8 @@ class _Reader:
     def _disconnected(self, event: Event) -> Iterator[Entry]:
         number = event.connection if event.connection >= 0 else self._connections.pop(event.to, -1)
         self._over.add(number)
+        if (asked := self._asked.get(event.number)) is not None:  # which could not be sent
+            yield _cut(event, asked)
         yield Entry(event.at_us, "wire", "disconnect", connection=number)
 
     # Application ------------------------------------------------------------------------------------------------------
@@ -321,6 +352,10 @@ class _Reader:
     def _records(self, event: Event) -> Iterator[Entry]:
         found = [(name, [offset for offset, *_ in records]) for name, records in event.value]
         yield _consumed(event, [_range(_partition(name), offsets) for name, offsets in found])
+
+
+def _cut(event: Event, asked: Entry) -> Entry:
+    return Entry(event.at_us, "wire", "note", CUT, api=asked.api, node=asked.node, connection=asked.connection)
 
 
 _RETURN: Final = ("subscribe", "unsubscribe", "assign", "commit", "seek", "pause", "resume")

@@ -23,18 +23,20 @@ class Exactness:
             `groupspec.impl.broker.ticks`.
         in_flight_us: Between an answer's being written and its being read: what was sent before that may come so long
             after it.
+        paused_us: An application that polls on is back before that: if it is not, it has paused.
         step_us: The clock's step: what happens in one moment is told one after the other, less than that apart.
     """
 
     same_time_us: int
     two_connections_us: int
     in_flight_us: int
+    paused_us: int
     step_us: int = 0
 
 
-ON_THE_WIRE: Final = Exactness(1_000, 15_000, IN_FLIGHT_US)
+ON_THE_WIRE: Final = Exactness(1_000, 15_000, IN_FLIGHT_US, 5_000_000)
 """As the kit sees a client: from the broker's side, and through a pipe."""
-INSIDE: Final = Exactness(0, 1_000, 1_000, step_us=1_000)
+INSIDE: Final = Exactness(0, 1_000, 1_000, 0, step_us=1_000)
 """As a member sees itself: an answer is there when it has taken it; within a millisecond, the unit of virtual time, one
 thread may overtake another."""
 
