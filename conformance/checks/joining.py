@@ -363,16 +363,24 @@ def is_no_member_now(history: History, from_us: int, until_us: int) -> bool:
     return any(e.error in (*NO_MEMBER, "FENCED_INSTANCE_ID") and not history.is_stale(e) for e in told)
 
 
+def join_of(history: History, sync: Exchange) -> Exchange | None:
+    """The JoinGroup of a round."""
+    return next((join for join in reversed(history.of("JoinGroup")) if join.sent_us < sync.sent_us), None)
+
+
 def begun_us(history: History, sync: Exchange) -> int:
-    """When the JoinGroup of a round was sent, at the earliest."""
-    joins = (join.sent_us for join in history.of("JoinGroup") if join.sent_us < sync.sent_us)
-    return max(joins, default=0) - history.exact.in_flight_us
+    """When a round began, at the earliest."""
+    join = join_of(history, sync)
+    return (0 if join is None else join.sent_us) - history.exact.in_flight_us
 
 
 def chose_anew(history: History, sync: Exchange, until_us: int) -> bool:
-    """Whether the application has chosen its topics anew since a round began."""
-    since_us = begun_us(history, sync)
-    return any(since_us <= at_us <= until_us for at_us, _ in history.commands(Subscribe))
+    """Whether the application has chosen other topics than those of its JoinGroup since a round began."""
+    join, since_us = join_of(history, sync), begun_us(history, sync)
+    subscription = None if join is None else subscription_of(join.asked(JoinGroupRequest))
+    topics = None if subscription is None else set(subscription.topics)
+    chosen = (each for at_us, each in history.commands(Subscribe) if since_us <= at_us <= until_us)
+    return any(each.pattern or set(each.topics) != topics for each in chosen)
 
 
 def was_told(history: History, sync: Exchange, until_us: int) -> bool:
@@ -385,8 +393,8 @@ def was_told(history: History, sync: Exchange, until_us: int) -> bool:
         return True
     if any(begun_us(history, sync) <= at_us <= until_us for at_us in history.enforced_us):
         return True
-    joins = [join for join in history.of("JoinGroup") if join.sent_us < sync.sent_us]
-    subscription = subscription_of(joins[-1].asked(JoinGroupRequest)) if joins else None
+    join = join_of(history, sync)
+    subscription = None if join is None else subscription_of(join.asked(JoinGroupRequest))
     told = partition_counts(history, frozenset(subscription.topics)) if subscription is not None else []
     known = [counts for at_us, counts in told if at_us <= sync.sent_us]
     if known and any(counts != known[-1] for at_us, counts in told if sync.sent_us < at_us <= until_us):

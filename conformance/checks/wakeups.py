@@ -61,10 +61,16 @@ def a_wakeup_breaks_nothing(history: History) -> Iterator[Finding]:
     """What the woken call had begun goes on: when its answer comes no poll raises for it."""
     woken = [at_us for at_us, event in history.events(ErrorRaised) if event.woken and event.call == "commit"]
     for at_us, event in history.events(ErrorRaised) if woken else ():
-        refused = (e.told_us for e in history.exchanges if e.api != "OffsetCommit" and e.error not in ("", "NONE"))
-        other = event.error in OF_THE_APPLICATION or any(told_us <= at_us for told_us in refused)
-        if event.call == "poll" and not event.woken and not other and woken[0] < at_us < history.until_close_us:
+        in_time = woken[0] < at_us < history.until_close_us
+        if event.call == "poll" and not event.woken and in_time and not has_another_cause(history, event.error, at_us):
             yield broken(f"poll raised {event.said}, after a commit had been woken", at_us)
+
+
+def has_another_cause(history: History, error: str, at_us: int) -> bool:
+    """Whether what poll raised is of the application, or was the answer to another request than a commit."""
+    name = error.removesuffix("Error").removesuffix("Exception")
+    refused = (e.error for e in history.exchanges if e.api != "OffsetCommit" and e.told_us <= at_us)
+    return error in OF_THE_APPLICATION or any(code.title().replace("_", "").startswith(name) for code in refused)
 
 
 @checks("T4", needs="wakeup")
