@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from groupspec.conformance.checks.verdicts import BREACH, Judgement, Verdict
+from groupspec.conformance.history.calls import Callback
+from groupspec.conformance.history.exchange import Exchange
 from groupspec.conformance.history.harness_protocol import wanting
-from groupspec.conformance.history.history import Callback, Exchange, History
+from groupspec.conformance.history.history import History
 from groupspec.conformance.history.timing import Timing
 from groupspec.spec.rules import RULES
 

@@ -8,8 +8,9 @@ from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, held_if, in_vain, within
 from groupspec.conformance.checks.positions import moved
+from groupspec.conformance.history.exchange import Exchange
 from groupspec.conformance.history.harness_protocol import Close, Seek, ShutdownComplete, joins_no_classic_group
-from groupspec.conformance.history.history import Exchange, History
+from groupspec.conformance.history.history import History
 from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest, OffsetCommitRequest
 
 ENDS_MEMBERSHIP: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")

@@ -8,7 +8,8 @@ from groupspec.conformance.checks.checker import Finding, Known, broken, checks,
 from groupspec.conformance.checks.commits import asked_for, commits
 from groupspec.conformance.checks.joining import joined_meanwhile
 from groupspec.conformance.checks.positions import is_anew, log_end, out_of_range
-from groupspec.conformance.history.history import REBALANCE, Exchange, History
+from groupspec.conformance.history.exchange import REBALANCE, Exchange
+from groupspec.conformance.history.history import History
 from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, OffsetFetchResponse, TopicPartition
 
 

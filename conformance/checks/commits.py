@@ -10,8 +10,9 @@ from typing import Final
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, held_if, missing
 from groupspec.conformance.checks.heartbeats import gives_up
 from groupspec.conformance.checks.joining import joined_meanwhile
+from groupspec.conformance.history.exchange import REBALANCE, Exchange, assigned_by, names
 from groupspec.conformance.history.harness_protocol import Commit, OffsetsCommitted
-from groupspec.conformance.history.history import REBALANCE, Exchange, History, assigned_by, names, once
+from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import (
     FetchRequest,
     ListOffsetsResponse,

@@ -10,8 +10,9 @@ from groupspec.conformance.checks.callbacks import lost_stretches
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, held_if, missing
 from groupspec.conformance.checks.held_up import REJOIN_WITHIN_MS, held_up_until
 from groupspec.conformance.checks.joining import chose_anew, was_told
+from groupspec.conformance.history.exchange import GROUP_APIS, Exchange, assigned_by, names, subscription_of
 from groupspec.conformance.history.harness_protocol import Subscribe
-from groupspec.conformance.history.history import GROUP_APIS, Exchange, History, assigned_by, names, subscription_of
+from groupspec.conformance.history.history import History
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, MetadataRequest, MetadataResponse
 
 ENDLESS: Final = 3

@@ -16,16 +16,9 @@ from groupspec.conformance.checks.checker import (
     none_of,
     within,
 )
+from groupspec.conformance.history.exchange import COORDINATOR_GONE, GROUP_APIS, REBALANCE, Exchange, is_of_nobody
 from groupspec.conformance.history.harness_protocol import ErrorRaised
-from groupspec.conformance.history.history import (
-    COORDINATOR_GONE,
-    GROUP_APIS,
-    REBALANCE,
-    Exchange,
-    History,
-    is_of_nobody,
-    once,
-)
+from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import FindCoordinatorResponse
 
 LOADED_FIRST: Final = ("JoinGroup", "SyncGroup", "OffsetCommit", "OffsetFetch")

@@ -19,19 +19,17 @@ from groupspec.conformance.checks.checker import (
     within,
 )
 from groupspec.conformance.checks.joining import joined_meanwhile
-from groupspec.conformance.history.harness_protocol import ErrorRaised
-from groupspec.conformance.history.history import (
+from groupspec.conformance.history.calls import Callback
+from groupspec.conformance.history.exchange import (
     COORDINATOR_GONE,
     GROUP_APIS,
     NO_MEMBER,
     REBALANCE,
-    SOONER,
-    Callback,
     Exchange,
-    History,
     is_of_nobody,
-    once,
 )
+from groupspec.conformance.history.harness_protocol import ErrorRaised
+from groupspec.conformance.history.history import SOONER, History, once
 from groupspec.impl.core.messages import (
     HeartbeatRequest,
     JoinGroupRequest,

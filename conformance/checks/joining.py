@@ -20,18 +20,17 @@ from groupspec.conformance.checks.checker import (
     within,
 )
 from groupspec.conformance.checks.leading import partition_counts
-from groupspec.conformance.history.harness_protocol import CommandDone, Subscribe
-from groupspec.conformance.history.history import (
+from groupspec.conformance.history.exchange import (
     NO_MEMBER,
     REBALANCE,
     Exchange,
-    History,
     assigned_by,
     is_of_nobody,
     names,
-    once,
     subscription_of,
 )
+from groupspec.conformance.history.harness_protocol import CommandDone, Subscribe
+from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import (
     FetchRequest,
     HeartbeatRequest,

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held
 from groupspec.conformance.checks.topic_identity import recreations
-from groupspec.conformance.history.history import Exchange, History
+from groupspec.conformance.history.exchange import Exchange
+from groupspec.conformance.history.history import History
 from groupspec.impl.core.messages import FetchRequest, MetadataResponse
 
 NAMES_EPOCHS_FROM: Final = 9

@@ -8,8 +8,9 @@ from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, within_polls
 from groupspec.conformance.checks.held_up import held_up_until
+from groupspec.conformance.history.exchange import GROUP_APIS, Exchange, names, subscription_of
 from groupspec.conformance.history.harness_protocol import Subscribe
-from groupspec.conformance.history.history import GROUP_APIS, Exchange, History, names, once, subscription_of
+from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, MetadataResponse, SyncGroupRequest
 from groupspec.impl.core.protocol import (
     MalformedProtocolData,

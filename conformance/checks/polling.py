@@ -19,8 +19,10 @@ from groupspec.conformance.checks.checker import (
     within,
 )
 from groupspec.conformance.checks.joining import chose_anew, is_no_member_now
+from groupspec.conformance.history.calls import PollCall
+from groupspec.conformance.history.exchange import Exchange
 from groupspec.conformance.history.harness_protocol import Configure, ErrorRaised, RecordsConsumed, Unsubscribe
-from groupspec.conformance.history.history import Exchange, History, PollCall, once
+from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import JoinGroupRequest
 
 LATE_POLL_MS: Final = 300

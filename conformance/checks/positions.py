@@ -9,8 +9,9 @@ from typing import Final
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, held_if
 from groupspec.conformance.checks.joining import lost_before, new_partitions
 from groupspec.conformance.checks.topic_identity import was_recreated
+from groupspec.conformance.history.exchange import Exchange, assigned_by, names
 from groupspec.conformance.history.harness_protocol import Assign, Seek, joins_no_classic_group
-from groupspec.conformance.history.history import Exchange, History, assigned_by, names, once
+from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchRequest,

@@ -7,7 +7,8 @@ from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, within
 from groupspec.conformance.history.entry import silences
-from groupspec.conformance.history.history import Exchange, History, once
+from groupspec.conformance.history.exchange import Exchange
+from groupspec.conformance.history.history import History, once
 
 CLOCK_US: Final = 10_000
 """Clients count in milliseconds, and their timers may ring a few too early."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, missing
+from groupspec.conformance.history.exchange import GROUP_APIS
 from groupspec.conformance.history.harness_protocol import CallbackReturned, ErrorRaised
-from groupspec.conformance.history.history import GROUP_APIS, History
+from groupspec.conformance.history.history import History
 
 CALLS = ("poll", "unsubscribe", "close")
 """Where callbacks run, and what they raise comes out."""

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, sent_knowing
 from groupspec.conformance.checks.positions import EARLIEST, began_at, first_fetches, moved
+from groupspec.conformance.history.calls import Returned
+from groupspec.conformance.history.exchange import names
 from groupspec.conformance.history.harness_protocol import BEGINNING, Pause, Resume, Seek
-from groupspec.conformance.history.history import History, Returned, names, once
+from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import FetchRequest, ListOffsetsRequest
 
 

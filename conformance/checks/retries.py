@@ -12,7 +12,8 @@ from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, checks, in_vain, within_polls
 from groupspec.conformance.checks.held_up import held_up_until
-from groupspec.conformance.history.history import COORDINATOR_GONE, History
+from groupspec.conformance.history.exchange import COORDINATOR_GONE
+from groupspec.conformance.history.history import History
 
 MAX_BACKOFF_MS: Final = 1_000
 """Of retry.backoff.max.ms, which the kit leaves at its default."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, within, within_polls
-from groupspec.conformance.history.history import Exchange, History
+from groupspec.conformance.history.exchange import Exchange
+from groupspec.conformance.history.history import History
 
 ACTS_WITHIN_MS: Final = 1_500
 """After a timeout: its timer may be looked at once in a while only, and a connection has to be made again."""

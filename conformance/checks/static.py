@@ -10,8 +10,9 @@ from groupspec.conformance.checks.closing import close_of_member
 from groupspec.conformance.checks.commits import without_identity
 from groupspec.conformance.checks.heartbeats import is_raised
 from groupspec.conformance.checks.joining import joined_meanwhile
+from groupspec.conformance.history.exchange import GROUP_APIS, Exchange
 from groupspec.conformance.history.harness_protocol import Unsubscribe
-from groupspec.conformance.history.history import GROUP_APIS, Exchange, History
+from groupspec.conformance.history.history import History
 from groupspec.impl.core.messages import JoinGroupRequest
 
 FROM_VERSION: Final = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "OffsetCommit": 7}

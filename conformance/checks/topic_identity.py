@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, missing
+from groupspec.conformance.history.calls import Returned
 from groupspec.conformance.history.harness_protocol import ErrorRaised
-from groupspec.conformance.history.history import History, Returned, once
+from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import (
     NO_TOPIC_ID,
     ErrorCode,

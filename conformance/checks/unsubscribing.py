@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held_if, missing, none_of
+from groupspec.conformance.history.exchange import Exchange
 from groupspec.conformance.history.harness_protocol import Subscribe, Unsubscribe
-from groupspec.conformance.history.history import Exchange, History, once
+from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest
 
 

@@ -10,11 +10,21 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, wraps
+from functools import cached_property, wraps
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
+from groupspec.conformance.history.calls import Callback, PollCall, Returned
 from groupspec.conformance.history.entry import Entry
+from groupspec.conformance.history.exchange import (
+    COORDINATOR_GONE,
+    GROUP_APIS,
+    REBALANCE,
+    Exchange,
+    Identity,
+    is_readable,
+    names,
+)
 from groupspec.conformance.history.fetched import NOTHING, Fetched, asked_for, fetched
 from groupspec.conformance.history.harness_protocol import (
     AnyCommand,
@@ -25,7 +35,6 @@ from groupspec.conformance.history.harness_protocol import (
     Command,
     CommandDone,
     ErrorRaised,
-    Partition,
     PollReturned,
     PollStarted,
     RecordsConsumed,
@@ -36,6 +45,7 @@ from groupspec.conformance.history.harness_protocol import (
     name_of,
 )
 from groupspec.conformance.history.pairing import pairs
+from groupspec.conformance.history.settings import Settings
 from groupspec.conformance.history.timing import ON_THE_WIRE, Exactness, Timing, longest_wait_us
 from groupspec.impl.broker.controls import REFUSES
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
@@ -49,19 +59,8 @@ from groupspec.impl.core.messages import (
     ListOffsetsResponse,
     OffsetCommitRequest,
     SyncGroupRequest,
-    SyncGroupResponse,
     TopicPartition,
 )
-from groupspec.impl.core.protocol import MalformedProtocolData, Subscription, decode_assignment, decode_subscription
-
-GROUP_APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch")
-"""Requests that only the group's coordinator answers."""
-REBALANCE: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
-"""Errors after which a member joins again."""
-COORDINATOR_GONE: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
-"""Errors after which a client looks for its coordinator again."""
-NO_MEMBER: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
-"""Errors that end a membership, whoever keeps its id."""
 
 CLOCKLESS_SLACK_US: Final = 30_000
 """An event without a stamp of its own has the time of its arrival."""
@@ -74,120 +73,12 @@ POLLS_ENOUGH: Final = 4
 """In so many polls a client that joins in poll() has joined."""
 HANGS_UP_US: Final = 100_000
 """Between the note that a node refuses connections and the end of those that it had."""
-DECODED: Final = 512
-"""Of the latest subscriptions and assignments what they say is kept: rules ask for them again and again."""
 FLOOD: Final = 2_000
 """So many requests within a second are a flood: the kit stands still because of the client, not because of the machine.
 """
 
 Message = TypeVar("Message")
 AskedFor = TypeVar("AskedFor", bound=Command)
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """A request and what came back; `answer` None when nothing did."""
-
-    request: Entry
-    answer: Entry | None
-
-    @property
-    def api(self) -> str:
-        """Which request it was."""
-        return self.request.api
-
-    @property
-    def error(self) -> str:
-        """The answer's error name; NONE for success, "" without an answer."""
-        return self.answer.error if self.answer is not None else ""
-
-    @property
-    def sent_us(self) -> int:
-        """When the request reached the broker."""
-        return self.request.at_us
-
-    @property
-    def told_us(self) -> int:
-        """When the broker wrote the answer; 0 without one."""
-        return self.answer.at_us if self.answer is not None else 0
-
-    def ended_before(self, at_us: int) -> bool:
-        """Whether the answer was written before that time."""
-        return self.answer is not None and self.answer.at_us <= at_us
-
-    def asked(self, kind: type[Message]) -> Message:
-        """The request's content."""
-        assert isinstance(self.request.message, kind)
-        return self.request.message
-
-    def answered(self, kind: type[Message]) -> Message | None:
-        """The answer's content; None without an answer of that kind."""
-        message = self.answer.message if self.answer is not None else None
-        return message if isinstance(message, kind) else None
-
-
-@dataclass(frozen=True)
-class Identity:
-    """The member's identity: member id and generation of the last JoinGroup that succeeded."""
-
-    member_id: str
-    generation: int
-    from_us: int
-
-
-@dataclass(frozen=True)
-class Callback:
-    """One call of the listener; `ended_us` None when it never returned."""
-
-    name: str
-    partitions: frozenset[str]
-    started_us: int
-    ended_us: int | None
-    application_thread: bool | None
-    owned: frozenset[str] | None
-
-
-@dataclass(frozen=True)
-class PollCall:
-    """One call of poll()."""
-
-    timeout_ms: int
-    started_us: int
-    ended_us: int | None
-
-    @property
-    def over_us(self) -> int:
-        """When its time was over: it waits no longer then, even if it takes a little until it returns."""
-        return self.started_us + 1000 * self.timeout_ms
-
-
-@dataclass(frozen=True)
-class Returned:
-    """Records of one partition in one poll's result."""
-
-    at_us: int
-    partition: str
-    first: int
-    last: int
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the run was made with."""
-
-    rebalance: str
-    session_timeout_ms: int
-    heartbeat_interval_ms: int
-    max_poll_interval_ms: int
-    retry_backoff_ms: int
-    close_within_ms: int
-    auto_commit: bool = True
-    auto_commit_interval_ms: int = 60_000
-    request_timeout_ms: int = 2_000
-    instance_id: str = ""
-    auto_offset_reset: str = "earliest"
-    features: frozenset[str] = frozenset()
-    not_driven: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -750,51 +641,3 @@ def _during(spans: Sequence[Span], from_us: int, to_us: int) -> Sequence[Span]:
     """Those of a list in order, none overlapping another, that overlap this time."""
     first = bisect_left(spans, from_us, key=lambda span: span[1])
     return spans[first : bisect_left(spans, to_us, key=lambda span: span[0])]
-
-
-def subscription_of(join: JoinGroupRequest) -> Subscription | None:
-    """What the first protocol's metadata says; None when it cannot be decoded."""
-    return _subscription(join.protocols[0][1]) if join.protocols else None
-
-
-def is_readable(sync: Exchange) -> bool:
-    """Whether the assignment in a SyncGroup's answer can be decoded; an empty one can."""
-    answer = sync.answered(SyncGroupResponse)
-    with suppress(MalformedProtocolData):
-        if answer is not None and answer.assignment:
-            decode_assignment(answer.assignment)
-        return True
-    return False
-
-
-def assigned_by(sync: Exchange) -> frozenset[str]:
-    """The partitions in a SyncGroup's answer."""
-    answer = sync.answered(SyncGroupResponse)
-    return _assigned(answer.assignment) if answer is not None and answer.assignment else frozenset()
-
-
-@lru_cache(DECODED)
-def _subscription(metadata: bytes) -> Subscription | None:
-    try:
-        return decode_subscription(metadata)
-    except MalformedProtocolData:
-        return None
-
-
-@lru_cache(DECODED)
-def _assigned(assignment: bytes) -> frozenset[str]:
-    try:
-        return names(decode_assignment(assignment).partitions)
-    except MalformedProtocolData:
-        return frozenset()  # the client itself wrote it as the leader: rule J10
-
-
-def is_of_nobody(exchange: Exchange) -> bool:
-    """Whether it has no member id (rules H3 and M1): its answer says nothing of any identity."""
-    message = exchange.request.message
-    return isinstance(message, HeartbeatRequest | OffsetCommitRequest) and not message.member_id
-
-
-def names(partitions: Iterable[TopicPartition | Partition]) -> frozenset[str]:
-    """Partitions as the log writes them."""
-    return frozenset(map(str, partitions))

@@ -19,9 +19,10 @@ from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.history.event import TIMERS_RACE, TIMERS_WAIT, Event
 from groupspec.conformance.history.harness_protocol import BEGINNING, CallbackName, Partition
-from groupspec.conformance.history.history import History, Settings
+from groupspec.conformance.history.history import History
 from groupspec.conformance.history.life import Life
 from groupspec.conformance.history.message_json import from_json
+from groupspec.conformance.history.settings import Settings
 from groupspec.conformance.history.timing import INSIDE, together
 from groupspec.impl.core.config import RebalanceProtocol
 from groupspec.impl.core.events import COORDINATOR

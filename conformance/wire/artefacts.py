@@ -18,7 +18,7 @@ from typing import Final
 from groupspec.conformance.checks.verdicts import BROKEN
 from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.history.entry import Entry
-from groupspec.conformance.history.history import GROUP_APIS
+from groupspec.conformance.history.exchange import GROUP_APIS
 from groupspec.conformance.outputs import write_lines, write_text
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.recording import save

@@ -29,7 +29,8 @@ from groupspec.conformance.history.harness_protocol import (
     misspelt_features,
     wanting,
 )
-from groupspec.conformance.history.history import History, Settings
+from groupspec.conformance.history.history import History
+from groupspec.conformance.history.settings import Settings
 from groupspec.conformance.history.timing import Wait, together
 from groupspec.conformance.wire.case import INSTANCE_ID, Case, reset_of
 from groupspec.conformance.wire.case_broker import CaseBroker, NoOccasion

@@ -19,8 +19,9 @@ import msgspec
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.history.entry import Entry
-from groupspec.conformance.history.history import History, Settings
+from groupspec.conformance.history.history import History
 from groupspec.conformance.history.message_json import CLASSES, from_json, to_json
+from groupspec.conformance.history.settings import Settings
 from groupspec.conformance.outside import contents, decoded
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from groupspec.conformance.checks.verdicts import Verdict
 from groupspec.conformance.history.entry import Entry
-from groupspec.conformance.history.history import GROUP_APIS
+from groupspec.conformance.history.exchange import GROUP_APIS
 from groupspec.conformance.history.pairing import pairs
 from groupspec.conformance.outputs import json_text, write_text
 from groupspec.conformance.wire import play

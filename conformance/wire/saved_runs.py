@@ -17,7 +17,8 @@ import msgspec
 
 from groupspec.conformance.checks.verdicts import Judgement
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.history.history import History, Settings
+from groupspec.conformance.history.history import History
+from groupspec.conformance.history.settings import Settings
 from groupspec.conformance.outputs import cannot_write, require_writable
 from groupspec.conformance.outside import decoded, lines_of, require_regular
 from groupspec.conformance.wire.case import Case

@@ -25,7 +25,7 @@ from groupspec.conformance.history.entry import (
     raised,
     raised_by_harness,
 )
-from groupspec.conformance.history.history import names
+from groupspec.conformance.history.exchange import names
 from groupspec.conformance.wire.case import CLOSE_WITHIN_MS, REQUEST_TIMEOUT_MS, RESET, Case, reset_of
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker, NoOccasion
 from groupspec.conformance.wire.harness_process import HarnessProcess

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.history.entry import Entry, is_request, silences
-from groupspec.conformance.history.history import GROUP_APIS
+from groupspec.conformance.history.exchange import GROUP_APIS
 from groupspec.conformance.history.pairing import pairs
 from groupspec.conformance.traces.recorder import Recorder
 from groupspec.conformance.wire.case_broker import GROUP

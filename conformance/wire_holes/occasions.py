@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final
 
+from groupspec.conformance.history.exchange import NO_MEMBER, Exchange
 from groupspec.conformance.history.harness_protocol import (
     CALLBACKS,
     Close,
@@ -25,7 +26,7 @@ from groupspec.conformance.history.harness_protocol import (
     Wakeup,
     name_of,
 )
-from groupspec.conformance.history.history import NO_MEMBER, Exchange, History
+from groupspec.conformance.history.history import History
 from groupspec.impl.core.messages import FetchResponse
 
 PATH: Final = ("without-coordinator", "joining", "syncing", "reading-positions", "stable")

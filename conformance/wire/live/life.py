@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.history.entry import Entry, is_event, is_request
-from groupspec.conformance.history.history import Exchange, assigned_by, names
+from groupspec.conformance.history.exchange import Exchange, assigned_by, names
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_broker import NoOccasion
 from groupspec.conformance.wire.harness_process import HarnessProcess

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupspec.conformance.history.entry import Entry
-from groupspec.conformance.history.history import GROUP_APIS, subscription_of
+from groupspec.conformance.history.exchange import GROUP_APIS, subscription_of
 from groupspec.conformance.history.pairing import pairs
 from groupspec.conformance.wire.live_cases import Rebalance
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse

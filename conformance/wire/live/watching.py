@@ -8,7 +8,8 @@ from typing import Final
 
 from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
 from groupspec.conformance.history.entry import Entry
-from groupspec.conformance.history.history import History, Settings
+from groupspec.conformance.history.history import History
+from groupspec.conformance.history.settings import Settings
 from groupspec.conformance.history.timing import together
 from groupspec.conformance.wire.case import CLOSE_WITHIN_MS
 from groupspec.conformance.wire.case_run import CaseResult

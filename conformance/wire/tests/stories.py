@@ -10,7 +10,8 @@ import msgspec
 from groupspec.conformance.history import harness_protocol as protocol
 from groupspec.conformance.history.entry import Entry
 from groupspec.conformance.history.harness_protocol import FEATURES, Partition
-from groupspec.conformance.history.history import History, Settings
+from groupspec.conformance.history.history import History
+from groupspec.conformance.history.settings import Settings
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchedOffset,

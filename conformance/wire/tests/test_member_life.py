@@ -8,9 +8,10 @@ import pytest
 
 from groupspec.conformance.checks import judge
 from groupspec.conformance.checks.verdicts import Verdict
+from groupspec.conformance.history.calls import Returned
 from groupspec.conformance.history.event import Event, Kind
 from groupspec.conformance.history.harness_protocol import ErrorRaised, Seek, Subscribe
-from groupspec.conformance.history.history import History, Returned
+from groupspec.conformance.history.history import History
 from groupspec.conformance.history.life import VERSION, Header, Life
 from groupspec.conformance.history.member_life import history_of, members
 from groupspec.conformance.history.message_json import to_json
