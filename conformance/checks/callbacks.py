@@ -38,7 +38,8 @@ def lost_stretches(history: History) -> Iterator[tuple[Known, int, str]]:
 def a_lost_membership_is_said(history: History) -> Iterator[Finding]:
     """The callback is lost, not revoked."""
     for known, back_us, how in (each for each in lost_stretches(history) if each[2] != SAID_LOST):
-        after = [c for c in history.callbacks if known.told_us <= c.started_us <= back_us and c.partitions]
+        from_us = known.told_us + history.exact.step_us  # one that had begun by then stays what it is (rule P3)
+        after = [c for c in history.callbacks if from_us <= c.started_us <= back_us and c.partitions]
         if history.owned_at(known.told_us) and after:
             name, at_us = after[0].name, after[0].started_us
             otherwise = f"{name} after {how}, although the membership was gone"

@@ -78,11 +78,11 @@ def missing(
     """The rule was broken: what it demands of a client by itself did not come, up to this time or the run's end.
 
     No finding if close() was called, or that time came, before it could. `joins`: it is a part of joining, for which
-    some clients need polls, and all a coordinator.
+    some clients need polls, and all a coordinator; and which nobody does who is fenced.
     """
     end_us = history.ends_us if until_us is None else until_us
     end_us = min(end_us, history.until_close_us) if since_us < history.until_close_us else end_us
-    if joins and history.looks_for_coordinator(end_us):
+    if joins and (history.looks_for_coordinator(end_us) or history.is_fenced(end_us)):
         return
     took_ms = history.able_to_join_ms if joins else history.took_ms
     if took_ms(since_us, end_us) >= DUE_WITHIN_MS + history.exact.step_us / 1_000:
@@ -104,7 +104,7 @@ def within_polls(
 ) -> Finding:
     """The same of what a client may do only while its application polls: pauses between polls are not its own."""
     finding = within(history, since_us, at_us, bound_ms, reason, slack_ms)
-    paused = not finding.held and history.able_to_join_ms(since_us, at_us) <= bound_ms
+    paused = not finding.held and history.able_to_join_ms(since_us, at_us, by_time=True) <= bound_ms
     return replace(finding, held=True) if paused else finding
 
 

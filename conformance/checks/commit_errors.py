@@ -8,7 +8,7 @@ from groupspec.conformance.checks.checker import Finding, Known, broken, checks,
 from groupspec.conformance.checks.commits import asked_for, commits
 from groupspec.conformance.checks.joining import joined_meanwhile
 from groupspec.conformance.checks.positions import is_anew, log_end, out_of_range
-from groupspec.conformance.history.exchange import REBALANCE, Exchange
+from groupspec.conformance.history.exchange import REBALANCE, Exchange, is_of_nobody
 from groupspec.conformance.history.history import History
 from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, OffsetFetchResponse, TopicPartition
 
@@ -20,6 +20,8 @@ def a_refused_commit_ends_in_a_rejoin(history: History) -> Iterator[Finding]:
         told = exchange.told_us
         if exchange.error not in REBALANCE or not history.before_close(told) or joined_meanwhile(history, exchange):
             continue
+        if is_of_nobody(exchange) or history.left(exchange.sent_us, told):
+            continue  # it says nothing of a member, or of one that it is no more
         join = history.first("JoinGroup", told)
         why = f"after OffsetCommit was answered {exchange.error}"
         if join is None:

@@ -9,7 +9,7 @@ from typing import Final
 from groupspec.conformance.checks.callbacks import lost_stretches
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, held_if, missing
 from groupspec.conformance.checks.held_up import REJOIN_WITHIN_MS, held_up_until
-from groupspec.conformance.checks.joining import chose_anew, was_told
+from groupspec.conformance.checks.joining import chose_anew, join_of, was_told
 from groupspec.conformance.history.exchange import GROUP_APIS, Exchange, assigned_by, names, subscription_of
 from groupspec.conformance.history.harness_protocol import Subscribe
 from groupspec.conformance.history.history import History
@@ -120,8 +120,16 @@ def rounds_come_to_an_end(history: History) -> Iterator[Finding]:
             continue
         if history.gave_up(last.told_us, join.sent_us) or history.left(last.told_us, join.sent_us):
             continue
+        if topics_of(join_of(history, last)) != topics_of(join):
+            continue  # as where another topic matches the pattern
         if all(e.error in ("NONE", "") for e in beats):
             yield broken("JoinGroup again after a round that had taken nothing away", join.sent_us)
+
+
+def topics_of(join: Exchange | None) -> frozenset[str]:
+    """The topics that a JoinGroup subscribes to."""
+    subscription = None if join is None else subscription_of(join.asked(JoinGroupRequest))
+    return frozenset(() if subscription is None else subscription.topics)
 
 
 def is_unasked(history: History, earlier: frozenset[str], before: Exchange, sync: Exchange) -> bool:

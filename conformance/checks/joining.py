@@ -17,7 +17,7 @@ from groupspec.conformance.checks.checker import (
     in_vain,
     missing,
     sent_knowing,
-    within,
+    within_polls,
 )
 from groupspec.conformance.checks.leading import partition_counts
 from groupspec.conformance.history.exchange import (
@@ -122,7 +122,7 @@ def member_id_is_taken_at_once(history: History) -> Iterator[Finding]:
             yield broken("the second JoinGroup does not carry the member id that was given", again.sent_us)
         elif took > bound_ms:
             reason = f"the second JoinGroup came only after {took:.0f} ms, not at once"
-            yield within(history, told, again.sent_us, bound_ms, reason, bound_ms)
+            yield within_polls(history, told, again.sent_us, bound_ms, reason, bound_ms)
         else:
             ran = any(told <= callback.started_us <= again.sent_us for callback in history.callbacks)
             right = f"JoinGroup with the given id {took:.0f} ms after MEMBER_ID_REQUIRED"

@@ -8,7 +8,7 @@ from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, within_polls
 from groupspec.conformance.checks.held_up import held_up_until
-from groupspec.conformance.history.exchange import GROUP_APIS, Exchange, names, subscription_of
+from groupspec.conformance.history.exchange import Exchange, names, subscription_of
 from groupspec.conformance.history.harness_protocol import Subscribe
 from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, MetadataResponse, SyncGroupRequest
@@ -92,8 +92,9 @@ def joined_again(history: History, sync: Exchange, at_us: int, what: str) -> Ite
     A client that joins in poll() can't do it before the next call, nor before what has to come first.
     """
     again = history.first("JoinGroup", sync.sent_us)
-    if any(exchange.error == "FENCED_INSTANCE_ID" for exchange in history.of(*GROUP_APIS)):
-        return  # another process is the member now (rule X2)
+    end_us = history.until_close_us
+    if history.is_fenced(end_us) or (again is None and history.looks_for_coordinator(end_us)):
+        return
     since_us = history.next_poll_us(at_us) if "join_needs_poll" in history.settings.features else at_us
     if again is not None:
         since_us = held_up_until(history, min(since_us, again.sent_us), again.sent_us)

@@ -37,6 +37,7 @@ LEAVES_WITHIN_MS: Final = 400
 def leaves_for_not_polling(history: History) -> list[Exchange]:
     """LeaveGroups that the application did not ask for, by close() or by unsubscribe()."""
     asked = [at_us for at_us, _ in history.commands(Unsubscribe)]
+    calls = history.carried_out(Unsubscribe)  # may take long: a callback runs in it
     joined = [join.sent_us for join in history.of("JoinGroup")]
     return [
         leave
@@ -44,6 +45,7 @@ def leaves_for_not_polling(history: History) -> list[Exchange]:
         if history.before_close(leave.sent_us)
         and bisect_right(asked, leave.sent_us) == bisect_right(asked, _last(joined, leave.sent_us))
         and not any(0 <= leave.sent_us - at_us <= history.exact.in_flight_us for at_us in asked)
+        and not any(begun_us <= leave.sent_us <= done_us for begun_us, done_us, _ in calls)
     ]
 
 

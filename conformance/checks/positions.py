@@ -10,7 +10,7 @@ from groupspec.conformance.checks.checker import Finding, Known, broken, checks,
 from groupspec.conformance.checks.joining import lost_before, new_partitions
 from groupspec.conformance.checks.topic_identity import was_recreated
 from groupspec.conformance.history.exchange import Exchange, assigned_by, names
-from groupspec.conformance.history.harness_protocol import Assign, Seek, joins_no_classic_group
+from groupspec.conformance.history.harness_protocol import Assign, Seek, Unsubscribe, joins_no_classic_group
 from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -299,6 +299,9 @@ def what_was_out_when_the_application_sought_is_dropped(history: History) -> Ite
             continue  # another one followed, which is looked at by itself
         if was_recreated(history, seek.topic, done_us, first[0]):
             continue
+        anew = (*history.commands(Assign), *history.commands(Unsubscribe))
+        if any(done_us <= at_us <= first[0] for at_us, _ in anew):
+            continue  # what is assigned again begins at its committed offset
         right = f"{where} was fetched from {target}, as the application had asked"
         wrong = f"{where} was fetched from {first[1]}, the application had asked for {target}"
         yield held_if(first[1] == target, right, wrong, first[0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, missing
-from groupspec.conformance.history.exchange import GROUP_APIS
 from groupspec.conformance.history.harness_protocol import CallbackReturned, ErrorRaised
 from groupspec.conformance.history.history import History
 
@@ -25,15 +24,15 @@ def the_rebalance_goes_on(history: History) -> Iterator[Finding]:
     Who is fenced is none again (rule X2).
     """
     for at_us, name in raised(history):
-        fenced = any(exchange.error == "FENCED_INSTANCE_ID" for exchange in history.of(*GROUP_APIS))
-        if not history.before_close(at_us) or fenced:
+        if not history.before_close(at_us):
             continue
         synced_us = next((sync.told_us for sync in history.syncs if sync.told_us > at_us), None)
         joined = name == "partitions_assigned" or synced_us is not None
         if joined and any(beat.sent_us > at_us for beat in history.of("Heartbeat")):
             yield held(f"{name} raised, and the member went on", at_us)
         else:
-            yield from missing(history, f"{name} raised, and the member never was one again", synced_us or at_us)
+            what = f"{name} raised, and the member never was one again"
+            yield from missing(history, what, synced_us or at_us, joins=True)
 
 
 @checks("C4", needs="raising_listener listener_in_poll pull")

@@ -53,7 +53,7 @@ def what_passes_is_tried_again_soon(history: History) -> Iterator[Finding]:
         why = "it asks for that at once" if at_once else f"retry.backoff.ms={history.settings.retry_backoff_ms}"
         if again is not None and end_us == again.sent_us:
             yield within_polls(history, min(since_us, end_us), end_us, bound_ms, f"{what}; {why}", LATE_MS)
-        elif history.took_ms(since_us, end_us) > bound_ms:
+        elif history.able_to_join_ms(since_us, end_us) > bound_ms:
             yield in_vain(f"no {what}; {why}", since_us, end_us)
 
 

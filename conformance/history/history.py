@@ -325,14 +325,21 @@ class History:
         polls = (max(each.started_us, at_us) for each in self.polls if each.ended_us is None or each.ended_us > at_us)
         return next(polls, self.ends_us)
 
-    def able_to_join_ms(self, from_us: int, to_us: int) -> float:
+    def is_fenced(self, at_us: int) -> bool:
+        """Whether another process was the member by then (rule X2), and the application had not begun anew."""
+        told = (e.told_us for e in self.of(*GROUP_APIS) if e.error == "FENCED_INSTANCE_ID" and e.told_us <= at_us)
+        asked = (asked_us for asked_us, _ in self.commands(Unsubscribe) if asked_us <= at_us)
+        return max(told, default=0) > max(asked, default=0)
+
+    def able_to_join_ms(self, from_us: int, to_us: int, by_time: bool = False) -> float:
         """For how long of that time a client could join: one that joins in poll() not while the application pauses.
 
-        Where each moment between polls counts as a pause, some polls are enough, however short they are.
+        Where each moment between polls counts as a pause, some polls are enough, however short they are; but not
+        `by_time`.
         """
         took_ms = self.took_ms(from_us, to_us)
         polls = sum(from_us < poll.started_us < to_us for poll in self.polls)
-        enough = self.exact.paused_us == 0 and polls >= POLLS_ENOUGH
+        enough = self.exact.paused_us == 0 and polls >= POLLS_ENOUGH and not by_time
         if enough or "join_needs_poll" not in self.settings.features:
             return took_ms
         until_us = [*(poll.started_us for poll in self.polls[1:]), to_us]

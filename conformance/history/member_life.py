@@ -220,7 +220,7 @@ class _Reader:
         self._coordinator = -1
         self._polled_us = 0
         self._polls = ""  # which thread does
-        self._closes = False
+        self._closes = ""  # which thread does, of which call only the first one counts
 
         self._running: list[CallbackName] = []
         self._on: dict[str, Callable[[Event], Iterator[Entry]]] = {
@@ -318,7 +318,7 @@ class _Reader:
         """Of all calls only the first one counts, as of the kit's harnesses."""
         if self._closes:
             return
-        self._closes = True
+        self._closes = event.thread or "the application"
         given = event.value[0] if event.value else CLOSE_WITHIN_MS
         raised = given == [["block raises", True]]
         limit = given if isinstance(given, int) else CLOSE_WITHIN_MS
@@ -336,7 +336,7 @@ class _Reader:
             if event.value:
                 yield _consumed(event, _ranges(event.value))
             yield _said(event, protocol.PollReturned(elapsed_ms=(event.at_us - self._polled_us) // 1_000))
-        elif event.name == "close":
+        elif event.name == "close" and self._closes == (event.thread or "the application"):
             yield _said(event, protocol.ShutdownComplete())
         elif event.name in _RETURN:
             yield _said(event, protocol.CommandDone(command=event.name))
