@@ -78,7 +78,7 @@ NOTICED = {
 
 YEARS = 0.05
 MET = 100
-"""How often each situation has to be met in that time."""
+"""How often each situation has to be met in that time; `make check` takes a third of it, and asks for ten."""
 
 SELDOM = {
     "commit-rebalance-in-progress": "0: the reference sends no commit between JoinGroup and SyncGroup",
@@ -90,7 +90,7 @@ SELDOM = {
     "sent-when-closed": "in one group of seven, where heartbeats are further apart than brokers wait",
     "close-heartbeat-under-way": "98: close() is called in the time of one heartbeat",
 }
-"""Situations that the campaign of `make check` meets less often than that: how often, and why they are rare."""
+"""Situations that the whole campaign meets less often than that: how often, and why they are rare."""
 
 SEEDS = (1, 2, 4, 5, 8, 20)
 MENDED = (26, 3836, 4094, 5018, 5534, 50000074, 50000078)
@@ -149,15 +149,16 @@ def test_a_campaign_of_whole_consumers_breaks_no_promise(driver: Design) -> None
 
 
 @pytest.mark.exhaustive
-def test_a_campaign_breaks_no_promise_and_meets_what_is_rare() -> None:
+@pytest.mark.parametrize(("years", "met"), [(YEARS / 3, 10), pytest.param(YEARS, MET, marks=pytest.mark.nightly)])
+def test_a_campaign_breaks_no_promise_and_meets_what_is_rare(years: float, met: int) -> None:
     found = campaign.Campaign(0)
     for result in campaign.results(0, 2_000, None, 2):
         found.add(result)
-        if found.years >= YEARS:
+        if found.years >= years:
             break
     assert found.failed == {}
-    assert found.years >= YEARS
-    assert {name for name in SITUATIONS if found.seen[name] < MET} <= SELDOM.keys(), found.seen
+    assert found.years >= years
+    assert {name for name in SITUATIONS if found.seen[name] < met} <= SELDOM.keys(), found.seen
 
 
 @pytest.mark.parametrize("identifier", NOTICED)
