@@ -20,10 +20,12 @@ def a_refused_commit_ends_in_a_rejoin(history: History) -> Iterator[Finding]:
         told = exchange.told_us
         if exchange.error not in REBALANCE or not history.before_close(told) or joined_meanwhile(history, exchange):
             continue
-        if is_of_nobody(exchange) or history.left(exchange.sent_us, told):
-            continue  # it says nothing of a member, or of one that it is no more
+        if history.left(exchange.sent_us, told):
+            continue  # it says nothing of the member that it is now
         join = history.first("JoinGroup", told)
         why = f"after OffsetCommit was answered {exchange.error}"
+        if join is None and is_of_nobody(exchange):
+            continue  # nor of any member
         if join is None:
             yield from missing(history, f"no JoinGroup {why}", told, joins=True)
         elif again := refused_again(history, exchange, join.sent_us):
