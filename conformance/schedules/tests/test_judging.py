@@ -104,7 +104,7 @@ ACCUSED_ONCE: Final[Mapping[str, str]] = {
     "H4": "background 20506, background 20611, background 20649",
     "J2": "background 20919",
     "J3": "heartbeat 20092, heartbeat 1001819",
-    "J5": "background 20018, background 20174, background 20466",
+    "J5": "background 20174, background 20466",
     "J7": "background 20149",
     "J8": "background 20264, background 20299",
     "K1": "heartbeat 21112",
