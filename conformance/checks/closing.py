@@ -158,8 +158,8 @@ def close_commits_first(history: History) -> Iterator[Finding]:
     else:
         return
     asked = history.until_close_us
-    rounds = history.of("JoinGroup", "SyncGroup")
-    in_a_round = any(e.sent_us < asked and (e.answer is None or e.told_us >= asked) for e in rounds)
+    round_of = [exchange for exchange in history.of("JoinGroup", "SyncGroup") if exchange.sent_us < asked][-1:]
+    in_a_round = any(not exchange.ended_before(asked) for exchange in round_of)
     if not history.settings.auto_commit or out_of_time(history) or in_a_round:
         return
     worked_on_us = history.polls[-1].started_us if history.how_closed.block_raised and history.polls else asked

@@ -8,7 +8,7 @@ from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, held_if
 from groupspec.conformance.checks.joining import lost_before, new_partitions
-from groupspec.conformance.checks.topic_identity import was_recreated
+from groupspec.conformance.checks.topic_identity import EARLIEST, LATEST, was_recreated
 from groupspec.conformance.history.exchange import Exchange, assigned_by, names
 from groupspec.conformance.history.harness_protocol import Assign, Seek, Unsubscribe, joins_no_classic_group
 from groupspec.conformance.history.history import History, once
@@ -24,7 +24,6 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 
-EARLIEST, LATEST = -2, -1
 POLICIES: Final = {"earliest": EARLIEST, "latest": LATEST}
 """By auto.offset.reset; with any other one the application chooses."""
 

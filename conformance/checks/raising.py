@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, missing
+from groupspec.conformance.history.exchange import NO_MEMBER
 from groupspec.conformance.history.harness_protocol import CallbackReturned, ErrorRaised
 from groupspec.conformance.history.history import History
 
@@ -28,7 +29,8 @@ def the_rebalance_goes_on(history: History) -> Iterator[Finding]:
             continue
         synced_us = next((sync.told_us for sync in history.syncs if sync.told_us > at_us), None)
         joined = name == "partitions_assigned" or synced_us is not None
-        if joined and any(beat.sent_us > at_us for beat in history.of("Heartbeat")):
+        beats = (beat for beat in history.of("Heartbeat") if beat.error not in NO_MEMBER)
+        if joined and any(beat.sent_us > at_us for beat in beats):
             yield held(f"{name} raised, and the member went on", at_us)
         else:
             what = f"{name} raised, and the member never was one again"

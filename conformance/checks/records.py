@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, sent_knowing
-from groupspec.conformance.checks.positions import EARLIEST, began_at, first_fetches, moved
+from groupspec.conformance.checks.positions import began_at, first_fetches, moved
+from groupspec.conformance.checks.topic_identity import EARLIEST
 from groupspec.conformance.history.calls import Returned
 from groupspec.conformance.history.exchange import names
 from groupspec.conformance.history.harness_protocol import BEGINNING, Pause, Resume, Seek

@@ -34,9 +34,11 @@ def an_unanswered_request_is_given_up(history: History) -> Iterator[Finding]:
             took = history.took_ms(exchange.sent_us, acted)
             late = "only " if took > bound else ""
             reason = f"{exchange.api}, which was not answered, was given up {late}after {took:.0f} ms"
-            yield within_polls(history, exchange.sent_us, acted, bound, reason)
+            judged = within if exchange.api == "Heartbeat" else within_polls
+            yield judged(history, exchange.sent_us, acted, bound, reason)
             return
-        if history.able_to_join_ms(exchange.sent_us, end) > bound:
+        took_ms = history.took_ms if exchange.api == "Heartbeat" else history.able_to_join_ms
+        if took_ms(exchange.sent_us, end) > bound:
             reason = f"{exchange.api} was not answered, and nothing was done about it"
             yield in_vain(reason, exchange.sent_us, end)
             return
