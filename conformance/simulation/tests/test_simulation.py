@@ -78,7 +78,8 @@ NOTICED = {
 
 YEARS = 0.05
 MET = 100
-"""How often each situation has to be met in that time; `make check` takes a third of it, and asks for ten."""
+"""How often each situation has to be met in that time; `make check` takes a third of the time, and asks for a quarter:
+of what is met 100 times, chance leaves about 25 to 40 in a third."""
 
 SELDOM = {
     "commit-rebalance-in-progress": "0: the reference sends no commit between JoinGroup and SyncGroup",
@@ -149,7 +150,7 @@ def test_a_campaign_of_whole_consumers_breaks_no_promise(driver: Design) -> None
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("years", "met"), [(YEARS / 3, 10), pytest.param(YEARS, MET, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(("years", "met"), [(YEARS / 3, MET // 4), pytest.param(YEARS, MET, marks=pytest.mark.nightly)])
 def test_a_campaign_breaks_no_promise_and_meets_what_is_rare(years: float, met: int) -> None:
     found = campaign.Campaign(0)
     for result in campaign.results(0, 2_000, None, 2):
