@@ -176,9 +176,10 @@ def disturbances(history: History) -> Iterator[int]:
     connections = {exchange.request.connection for exchange in history.of(*GROUP_APIS)}
     yield from (exchange.sent_us for exchange in history.of("JoinGroup", "LeaveGroup"))
     for beat in history.of("Heartbeat"):
-        held_back = history.took_ms(beat.sent_us, beat.told_us) > HELD_BACK_MS
-        if beat.error != "NONE" or held_back:
+        if beat.error != "NONE":
             yield from (beat.sent_us, beat.told_us)
+        elif history.took_ms(beat.sent_us, beat.told_us) > HELD_BACK_MS:
+            yield beat.sent_us
     yield history.until_close_us
     yield from history.expired_us
     for entry in history.entries:
