@@ -39,13 +39,14 @@ Method = Callable[..., Any]
 class Seam(ExitStack):
     """Replaces parts of the running program. Closing it takes everything back, the latest first."""
 
-    def replace(self, target: object, replacement: Method) -> None:
-        """From now on `target` does what `replacement` does.
+    def replace(self, target: object, replacement: Method, *, is_checked: bool = True) -> None:
+        """From now on `target` does what `replacement` does, under the same name.
 
         Args:
             target: A method, a property, a static method or a function, as its owner has it; (module, name) for a
                 function that a module has imported; or `answer(...)`.
             replacement: Called as `replacement(original, *arguments)`.
+            is_checked: Whether it is made sure that it can be; that takes longer than all the rest.
 
         Raises:
             TypeError: the target is none of these, or the replacement can't be called with its arguments.
@@ -54,11 +55,13 @@ class Seam(ExitStack):
         owner, name = _place(target)
         before = owner[name] if isinstance(owner, MutableMapping) else vars(owner)[name]
         original: Any = before.fget if isinstance(before, property) else getattr(before, "__func__", before)
-        _takes_what_it_takes(original, replacement)
+        if is_checked:
+            _takes_what_it_takes(original, replacement)
 
         def mutated(*arguments: object, **named: object) -> object:
             return replacement(original, *arguments, **named)
 
+        mutated.__name__ = original.__name__
         self.put(owner, name, type(before)(mutated) if isinstance(before, property | staticmethod) else mutated)
 
     def replacing(self, *targets: object) -> Callable[[Method], Method]:

@@ -5,7 +5,6 @@ It is noted from outside, by a `Seam`, so that neither the world nor the consume
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -69,7 +68,7 @@ class Noted:
             *((each, self._callback) for each in CALLBACKS),
         )
         for target, replacement in replaced:
-            note_around(seam, target, replacement)
+            seam.replace(target, replacement, is_checked=False)  # each run does it
 
     def life(self, design: Design) -> Life:
         """What has happened so far."""
@@ -142,23 +141,6 @@ class Noted:
             self._notes.add("over", name="threads alive", value=runtime.alive())
 
 
-def note_around(seam: Seam, target: Method, replacement: Method) -> None:
-    """From now on a method is called as `replacement(original, *arguments)`.
-
-    As `Seam.replace`, but each run does it: signatures are not compared, and whoever looks at the name finds it as it
-    was.
-    """
-    owner = getattr(sys.modules[target.__module__], target.__qualname__.split(".")[0])
-    name = target.__name__
-    original = vars(owner)[name]  # a mutant's, if there is one
-
-    def noted(*arguments: object, **named: object) -> object:
-        return replacement(original, *arguments, **named)
-
-    noted.__name__ = name
-    seam.put(owner, name, noted)
-
-
 def note_calls(seam: Seam, notes: Notes, whose: Callable[[Consumer], tuple[str, str]]) -> None:
     """Note every call of every consumer. `whose`: the member, and the thread that makes the call."""
 
@@ -173,4 +155,4 @@ def note_calls(seam: Seam, notes: Notes, whose: Callable[[Consumer], tuple[str, 
         return result[0]
 
     for each in API:
-        note_around(seam, each, partial(noted, each.__name__))  # what a mutant has put there has another name
+        seam.replace(each, partial(noted, each.__name__), is_checked=False)
