@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from groupspec.conformance.history.message_json import plain, to_json
+from groupspec.conformance.history.message_json import plain
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.records import ConsumerRecord
 
@@ -60,7 +60,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         number: Of a request; -1 for anything else. A process numbers its requests from 1 on.
         to: Where a request goes: a node's id, `coordinator` or `any`; so of a connection.
         connection: Which connection, of those of the whole history; -1: unknown.
-        message: The request or the answer, as `message_json` has it.
+        message: The request or the answer; in a line as `message_json` has it.
         error: Its error code's name; of a raised call the error's class.
         throttle_ms: For how long an answer wants silence on its connection (KIP-219).
         name: The call, the callback, the core's event, the fault, or what happens to a log.
@@ -75,7 +75,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     number: int = -1
     to: str = ""
     connection: int = -1
-    message: dict[str, Any] | None = None
+    message: Any = None
     error: str = ""
     throttle_ms: int = 0
     name: str = ""
@@ -83,8 +83,13 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     text: str = ""
 
 
+_PLAIN: Final = (str, int, float, bool)
+
+
 def json_value(value: object) -> object:
     """Arguments and results of calls as JSON: records are lists of five, sets are sorted, mappings lists of pairs."""
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, ConsumerRecord):
         return [value.topic, value.partition, value.offset, value.leader_epoch, value.timestamp_ms]
     if isinstance(value, set | frozenset):
@@ -101,12 +106,7 @@ def json_value(value: object) -> object:
         return f"{type(value).__name__}: {value}"
     if isinstance(value, Enum | msgspec.Struct | bytes):
         return plain(value)
-    return value if isinstance(value, str | int | float | bool | None) else type(value).__name__
-
-
-def message(of: object) -> dict[str, Any] | None:
-    """A request or an answer as an event has it; an answer that never came says so."""
-    return to_json(of) or {"is": type(of).__name__}
+    return type(value).__name__
 
 
 def offsets(records: Iterable[ConsumerRecord]) -> list[object]:

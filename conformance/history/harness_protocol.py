@@ -12,6 +12,7 @@ made from them. `wire/PROTOCOL.md` tells the same on one page, for people who wr
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from typing import Annotated, Final, Literal, TypeVar, get_args
 
 import msgspec
@@ -467,6 +468,7 @@ def _decoded(line: bytes, decoder: msgspec.json.Decoder[Message]) -> Message:
         raise BrokenLine(f"{problem} in {line[:200]!r}") from problem
 
 
+@cache
 def name_of(message: type[Command] | type[Event]) -> str:
     """What the message is called on the wire."""
     tag = message.__struct_config__.tag

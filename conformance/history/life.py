@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +20,7 @@ import msgspec
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.history.event import Event
+from groupspec.conformance.history.message_json import from_json, to_json
 from groupspec.conformance.outside import contents, decoded
 
 VERSION: Final = 1
@@ -57,6 +61,18 @@ class Life:
     header: Header
     events: list[Event]
 
+    @cached_property
+    def _by_member(self) -> Mapping[str, Sequence[tuple[int, Event]]]:
+        found = defaultdict[str, list[tuple[int, Event]]](list)
+        for place, event in enumerate(self.events):
+            found[event.member].append((place, event))
+        return found
+
+    def of(self, member: str) -> list[Event]:
+        """What happened in this process and to the world, in order. To be asked for when the life is over."""
+        places = sorted([*self._by_member.get(member, ()), *self._by_member.get("", ())], key=itemgetter(0))
+        return [event for _, event in places]
+
 
 _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 _HEADER: Final = msgspec.json.Decoder(Header)
@@ -65,7 +81,9 @@ _EVENT: Final = msgspec.json.Decoder(Event)
 
 def lines(life: Life) -> Iterator[bytes]:
     """What is written of it."""
-    return (_ENCODE(line) + b"\n" for line in (life.header, *life.events))
+    yield _ENCODE(life.header) + b"\n"
+    for event in life.events:
+        yield _ENCODE(msgspec.structs.replace(event, message=to_json(event.message))) + b"\n"
 
 
 def save(lives: Iterable[Life], file: Path) -> None:
@@ -91,7 +109,7 @@ def load(file: Path) -> list[Life]:
             elif not lives:
                 raise ValueError("it does not begin with the header of a life")
             else:
-                lives[-1].events.append(decoded(_EVENT.decode, line))
+                lives[-1].events.append(_event(line))
         return lives
     except (OSError, zlib.error, ValueError) as problem:
         raise UsageProblem(
@@ -100,3 +118,8 @@ def load(file: Path) -> list[Life]:
             allowed=FILES,
             next_step="name the file that was meant",
         ) from problem
+
+
+def _event(line: bytes) -> Event:
+    event = decoded(_EVENT.decode, line)
+    return event if event.message is None else msgspec.structs.replace(event, message=from_json(event.message))

@@ -21,7 +21,6 @@ from groupspec.conformance.history.event import TIMERS_RACE, TIMERS_WAIT, Event
 from groupspec.conformance.history.harness_protocol import BEGINNING, CallbackName, Partition
 from groupspec.conformance.history.history import History
 from groupspec.conformance.history.life import Life
-from groupspec.conformance.history.message_json import from_json
 from groupspec.conformance.history.settings import Settings
 from groupspec.conformance.history.timing import INSIDE, together
 from groupspec.impl.core.config import RebalanceProtocol
@@ -58,7 +57,7 @@ def members(life: Life) -> list[str]:
 
 def history_of(life: Life, member: str) -> History:
     """What the rules may read of it."""
-    events = list(_one_after_the_other(event for event in life.events if event.member in (member, "")))
+    events = list(_one_after_the_other(life.of(member)))
     stalls_us = together(_stalls_us(events))
     events = [event for event in events if event.member]
     return History(list(_Reader(life, events).entries()), _settings(life, member, events), stalls_us, exact=INSIDE)
@@ -69,7 +68,7 @@ def _one_after_the_other(events: Iterable[Event]) -> Iterator[Event]:
     at_us = -1
     for event in events:
         at_us = max(at_us + 1, event.at_us)
-        yield msgspec.structs.replace(event, at_us=at_us)
+        yield event if at_us == event.at_us else msgspec.structs.replace(event, at_us=at_us)
 
 
 def _refused(events: Iterable[Event]) -> Iterator[int]:
@@ -142,20 +141,16 @@ def _asked_by_calls(events: Iterable[Event]) -> Iterator[int]:
         elif event.name in _ASKS and event.kind == "raised" and call in under_way:
             under_way[call].ended_us = event.at_us
         elif event.kind == "request" and under_way:
-            asked, lookup = _offsets_asked(from_json(event.message))
+            asked, lookup = _offsets_asked(event.message)
             for asking in under_way.values():
                 in_time = asking.ended_us is None or event.at_us - asking.ended_us < 1_000
                 if asked and in_time and asking.takes(asked, lookup):
                     sent[event.number] = asking, asked
                     yield event.number
                     break
-        elif event.kind == "answered" and event.number in sent and _error(event) is not ErrorCode.NONE:
+        elif event.kind == "answered" and event.number in sent and error_of(event.message) is not ErrorCode.NONE:
             asking, asked = sent[event.number]
             asking.open |= asked
-
-
-def _error(answered: Event) -> ErrorCode:
-    return error_of(cast("Any", from_json(answered.message)))
 
 
 def _offsets_asked(request: object) -> tuple[Mapping[str, int | None], bool]:
@@ -256,7 +251,7 @@ class _Reader:
         return iter(())
 
     def _request(self, event: Event) -> Iterator[Entry]:
-        message = from_json(event.message)
+        message = event.message
         api = type(message).__name__.removesuffix("Request")
         number = event.connection
         if number < 0:
@@ -277,7 +272,7 @@ class _Reader:
         asked = self._asked.get(event.number)
         if asked is None or asked.connection in self._over:
             return
-        message = from_json(event.message or self._answers.get(event.number))
+        message = event.message or self._answers[event.number]
         if isinstance(message, NoAnswer):
             if message.error is ErrorCode.DISCONNECTED:
                 yield _cut(event, asked)
@@ -287,7 +282,7 @@ class _Reader:
             asked,
             at_us=event.at_us,
             kind="response",
-            error=error_of(cast("Any", message)).name,
+            error=error_of(message).name,
             message=message,
         )
 

@@ -7,7 +7,7 @@ pairs, since its keys are partitions. Fields that a message lacks in an older re
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from functools import cache
 from types import NoneType
@@ -41,7 +41,7 @@ def from_json(value: object) -> object:
     if not isinstance(value, Mapping) or name not in CLASSES:
         raise ValueError(f"there is no message {name!r}")
     try:
-        return _object(value, CLASSES[name])
+        return _object_reader(CLASSES[name])(value)
     except (KeyError, TypeError, AttributeError) as problem:
         raise ValueError(f"this is no {name}: {problem}") from problem
 
@@ -66,30 +66,42 @@ def plain(value: object) -> object:
 
 
 @cache
-def _types(kind: type) -> Mapping[str, Any]:
-    return get_type_hints(kind)
-
-
-def _object(value: Mapping[str, Any], kind: type) -> object:
-    types = _types(kind)
-    return kind(**{name: _typed(value[name], types[name]) for name in types if name in value})
-
-
-def _typed(value: Any, kind: Any) -> object:
+def _reader(kind: Any) -> Callable[[Any], object]:
+    """What makes a field of this type from its JSON: for each type it is put together once."""
     origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Union or type(None) in arguments:
-        return None if value is None else _typed(value, next(each for each in arguments if each is not NoneType))
+    if origin is Union or NoneType in arguments:
+        some = _reader(next(each for each in arguments if each is not NoneType))
+        return lambda value: None if value is None else some(value)
     if origin is tuple:
-        kinds = [arguments[0]] * len(value) if arguments[-1] is ... else arguments
-        return tuple(_typed(each, one) for each, one in zip(value, kinds, strict=True))
+        return _tuple_reader(arguments)
     if origin is not None and issubclass(origin, Mapping):
-        return {_typed(key, arguments[0]): _typed(each, arguments[1]) for key, each in value}
+        of_key, of_value = map(_reader, arguments)
+        return lambda value: {of_key(key): of_value(each) for key, each in value}
     if kind is bytes:
-        return b64decode(value)
+        return b64decode
     if issubclass(kind, IntEnum):
-        return kind[value]
-    if kind in _OBJECTS:
-        return _object(value, kind)
-    if type(value) is not kind:
-        raise TypeError(f"{value!r:.80} is no {kind.__name__}")
-    return value
+        return lambda name: kind[name]
+    return _object_reader(kind) if kind in _OBJECTS else _plain_reader(kind)
+
+
+def _tuple_reader(kinds: tuple[Any, ...]) -> Callable[[Any], object]:
+    if kinds[-1] is ...:
+        of_each = _reader(kinds[0])
+        return lambda value: tuple(map(of_each, value))
+    readers = [_reader(kind) for kind in kinds]
+    return lambda value: tuple(of_one(each) for of_one, each in zip(readers, value, strict=True))
+
+
+@cache
+def _object_reader(kind: type) -> Callable[[Any], object]:
+    readers = {name: _reader(one) for name, one in get_type_hints(kind).items()}
+    return lambda value: kind(**{name: of_one(value[name]) for name, of_one in readers.items() if name in value})
+
+
+def _plain_reader(kind: type) -> Callable[[Any], object]:
+    def read(value: object) -> object:
+        if type(value) is not kind:
+            raise TypeError(f"{value!r:.80} is no {kind.__name__}")
+        return value
+
+    return read

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from groupspec.conformance.history.event import Event, Kind, json_value, message
+from groupspec.conformance.history.event import Event, Kind, json_value
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.events import ResponseReceived, SendRequest
 from groupspec.impl.core.messages import FetchResponse, TopicPartition
@@ -33,7 +33,7 @@ class Notes:
     ) -> None:
         self.events: list[Event] = []
         self._now_us, self._decoder, self._looks = now_us, decoder, looks
-        self._told: dict[tuple[str, int], dict[str, Any] | None] = {}  # the answer as its broker wrote it
+        self._answers: dict[tuple[str, int], object] = {}  # as their brokers wrote them
 
     def add(self, kind: Kind, member: str = "", **said: Any) -> None:
         """It happens now."""
@@ -43,17 +43,17 @@ class Notes:
     def request(self, member: str, sent: SendRequest, **said: Any) -> None:
         """A request leaves its member."""
         said |= {"to": str(sent.node), "value": sent.timeout_ms}
-        self.add("request", member, number=sent.request_id, message=message(sent.request), **said)
+        self.add("request", member, number=sent.request_id, message=sent.request, **said)
 
     def answered(self, member: str, number: int, response: object, **said: Any) -> None:
         """Its broker has written the answer."""
-        told = self._told[member, number] = message(self._with_batches(response))
-        self.add("answered", member, number=number, message=told, **said)
+        self._answers[member, number] = response
+        self.add("answered", member, number=number, message=self._with_batches(response), **said)
 
     def reached(self, kind: Kind, member: str, received: ResponseReceived, **said: Any) -> None:
         """The answer has reached the member's process, or is taken: with its content only if that is another one."""
-        told = message(self._with_batches(received.response))
-        said["message"] = None if told == self._told.get((member, received.request_id)) else told
+        if received.response != self._answers.get((member, received.request_id)):
+            said["message"] = self._with_batches(received.response)
         self.add(kind, member, number=received.request_id, throttle_ms=received.throttle_time_ms, **said)
 
     def _with_batches(self, response: object) -> object:

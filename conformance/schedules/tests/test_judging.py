@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final
@@ -38,11 +39,11 @@ def spoiled(seed: int, kind: str, what: str, **instead: object) -> Life:
     """The same, but each event of this kind, and of this name or message, has something else in it."""
 
     def changed(event: Event) -> Event:
-        if event.kind != kind or what not in (event.name, (event.message or {}).get("is")):
+        if event.kind != kind or what not in (event.name, type(event.message).__name__):
             return event
         if event.message is None:
             return replace(event, **instead)
-        return replace(event, message={**event.message, **instead})
+        return replace(event, message=replace(event.message, **instead))
 
     return Life(life(seed).header, [changed(event) for event in life(seed).events])
 
@@ -69,7 +70,7 @@ def test_C1_a_callback_of_what_is_owned_already_is_found() -> None:
 
 def test_J10_a_subscription_that_nobody_can_read_is_found() -> None:
     with pytest.raises(AssertionError, match=r"JoinGroup, mine: Subscription, user data at byte 6.*\(rule J10\)"):
-        expect_kept(spoiled(8, "request", "JoinGroupRequest", protocols=[["mine", "AAMAAAAA"]]))
+        expect_kept(spoiled(8, "request", "JoinGroupRequest", protocols=(("mine", b64decode("AAMAAAAA")),)))
 
 
 def test_a_schedule_ends_with_what_the_checks_say_of_its_life() -> None:

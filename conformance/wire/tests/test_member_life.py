@@ -14,7 +14,6 @@ from groupspec.conformance.history.harness_protocol import ErrorRaised, Seek, Su
 from groupspec.conformance.history.history import History
 from groupspec.conformance.history.life import VERSION, Header, Life
 from groupspec.conformance.history.member_life import history_of, members
-from groupspec.conformance.history.message_json import to_json
 from groupspec.impl.core.messages import (
     ErrorCode,
     HeartbeatRequest,
@@ -53,10 +52,10 @@ class Story:
         return self
 
     def request(self, number: int, message: object, **said: Any) -> Story:
-        return self("request", number=number, message=to_json(message), to="coordinator", **said)
+        return self("request", number=number, message=message, to="coordinator", **said)
 
     def answer(self, number: int, message: object, after_ms: int = 100) -> Story:
-        self("answered", after_ms, number=number, message=to_json(message))
+        self("answered", after_ms, number=number, message=message)
         return self("taken", number=number)
 
     def history(self) -> History:
@@ -65,9 +64,9 @@ class Story:
 
 
 def test_an_answer_counts_from_when_it_is_taken_and_one_that_never_came_is_none() -> None:
-    story = Story().request(1, JOIN)("answered", 100, number=1, message=to_json(JOINED))("taken", 50, number=1)
+    story = Story().request(1, JOIN)("answered", 100, number=1, message=JOINED)("taken", 50, number=1)
     story.request(2, HeartbeatRequest("g", 1, "m", None))
-    story("taken", 10, number=2, message=to_json(NoAnswer(ErrorCode.DISCONNECTED)))
+    story("taken", 10, number=2, message=NoAnswer(ErrorCode.DISCONNECTED))
     history = story.history()
     [join] = history.of("JoinGroup")
     [beat] = history.of("Heartbeat")
