@@ -39,7 +39,8 @@ def a_lost_membership_is_said(history: History) -> Iterator[Finding]:
     """The callback is lost, not revoked."""
     for known, back_us, how in (each for each in lost_stretches(history) if each[2] != SAID_LOST):
         from_us = known.told_us + history.exact.step_us  # one that had begun by then stays what it is (rule P3)
-        after = [c for c in history.callbacks if from_us <= c.started_us <= back_us and c.partitions]
+        said = (c for c in history.callbacks if from_us <= c.started_us <= back_us and c.partitions)
+        after = [callback for callback in said if not history.goes_on_with(callback, from_us)]
         if history.owned_at(known.told_us) and after:
             name, at_us = after[0].name, after[0].started_us
             otherwise = f"{name} after {how}, although the membership was gone"

@@ -78,6 +78,8 @@ def coordinator_is_kept(history: History) -> Iterator[Finding]:
     """
     found = coordinators(history)
     for exchange in (each for each in history.of(*GROUP_APIS) if each.error in REBALANCE):
+        if exchange.api == "Heartbeat" and history.between(exchange.sent_us, exchange.told_us, "JoinGroup"):
+            continue  # it is no news
         told, join = exchange.told_us, history.first("JoinGroup", exchange.told_us)
         knows = [node for at_us, node in found if at_us <= told][-1:]
         if knows != [exchange.request.node]:
@@ -95,7 +97,21 @@ def _another_reason(history: History, lookup_us: int) -> bool:
     """Whether something has said, since the coordinator was last found, that it is gone."""
     found_us = max((at_us for at_us, _ in coordinators(history) if at_us < lookup_us), default=0)
     said = any(found_us < each.told_us <= lookup_us for each in failed_for_good(history))
-    return said or history.left_unanswered(found_us, lookup_us) or _session_ran_out(history, lookup_us)
+    unanswered = history.left_unanswered(found_us, lookup_us) or _timed_out(history, found_us, lookup_us)
+    return said or unanswered or _session_ran_out(history, lookup_us)
+
+
+def _timed_out(history: History, from_us: int, to_us: int) -> bool:
+    """Whether the client hung up in between on a coordinator that had not answered for a request timeout."""
+    limit_ms = history.settings.request_timeout_ms - history.exact.step_us / 1_000
+    hung_up = [entry for entry in history.of_kind("disconnect") if from_us < entry.at_us <= to_us]
+    return any(
+        asked.request.connection == entry.connection
+        and not asked.ended_before(entry.at_us)
+        and history.apart_ms(asked.sent_us, entry.at_us) >= limit_ms
+        for asked in history.of(*GROUP_APIS)
+        for entry in hung_up
+    )
 
 
 def _session_ran_out(history: History, now_us: int) -> bool:

@@ -124,7 +124,9 @@ def heartbeats_after_an_announcement(history: History) -> Iterator[Finding]:
     gone = [exchange.told_us for exchange in history.of(*GROUP_APIS) if exchange.error in COORDINATOR_GONE]
     for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
         join = history.first("JoinGroup", beat.told_us)
-        if join is not None and join.sent_us <= history.until_close_us and still_member(history, join.sent_us):
+        if join is None or joined_meanwhile(history, beat):
+            continue
+        if join.sent_us <= history.until_close_us and still_member(history, join.sent_us):
             stretch = (beat.told_us, min([join.sent_us, *(at_us for at_us in gone if at_us > beat.told_us)]))
             yield from judge_silence(history, stretch, "between REBALANCE_IN_PROGRESS and JoinGroup")
 

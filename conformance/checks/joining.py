@@ -20,6 +20,7 @@ from groupspec.conformance.checks.checker import (
     within_polls,
 )
 from groupspec.conformance.checks.leading import partition_counts
+from groupspec.conformance.checks.silence import gives_up_waiting
 from groupspec.conformance.history.exchange import (
     NO_MEMBER,
     REBALANCE,
@@ -48,6 +49,7 @@ FAILS_IN_PASSING: Final = (
     "REBALANCE_IN_PROGRESS",
 )
 APPLIED_WITHIN_MS: Final = 1_000
+JOIN_LAPSE_MS: Final = 5_000
 
 
 @once
@@ -89,11 +91,23 @@ def a_rebalance_is_seen_through(history: History) -> Iterator[Finding]:
         if history.first("JoinGroup", told) is None:
             yield from missing(history, f"no JoinGroup {why}", told, joins=True)
         elif done is None:
-            latest = history.of("JoinGroup", "SyncGroup")[-1]  # which the group may be about to answer
-            since_us = told if latest.answer is not None else max(told, latest.sent_us)
+            latest = history.of("JoinGroup", "SyncGroup")[-1]
+            since_us = max(told, latest.told_us or waits_until(history, latest))
             yield from missing(history, f"no SyncGroup succeeded {why}", since_us, joins=True)
         else:
             yield held(f"after {exchange.error}: JoinGroup, and SyncGroup succeeded", done.told_us)
+
+
+def waits_until(history: History, asked: Exchange) -> int:
+    """Until when a client may wait for a JoinGroup or SyncGroup that is not answered, or did.
+
+    A coordinator answers a JoinGroup when the last member has joined, or the rebalance timeout is over; a client gives
+    it 5 s more (Java: AbstractCoordinator.sendJoinGroupRequest, JOIN_GROUP_TIMEOUT_LAPSE).
+    """
+    limit_ms = history.settings.request_timeout_ms
+    if asked.api == "JoinGroup":
+        limit_ms = max(limit_ms, history.settings.max_poll_interval_ms + JOIN_LAPSE_MS)
+    return min(asked.sent_us + 1_000 * limit_ms, gives_up_waiting(history, asked) or history.ends_us)
 
 
 @checks("J2")

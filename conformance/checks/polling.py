@@ -97,12 +97,14 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
     """A member that polls, or is blocked in poll, stays in the group.
 
     A poll that overruns its timeout is blocked no more: a client may count the interval, which is one between calls
-    (ConsumerConfig, max.poll.interval.ms), from there.
+    (ConsumerConfig, max.poll.interval.ms), from there. So it may from the beginning of callbacks, one behind another.
     """
     limit = history.settings.max_poll_interval_ms
     slack = 2 * history.settings.heartbeat_interval_ms
     for left_us in (leave.sent_us for leave in leaves_for_not_polling(history)):
         ends = [(poll, poll.ended_us or history.ends_us) for poll in history.polls]
+        if history.took_ms(history.listens_since_us(left_us), left_us) >= limit - slack:
+            continue
         inside = [poll.started_us for poll, end in ends if poll.started_us <= left_us <= end]
         ended = [min(end, poll.over_us) for poll, end in ends if poll.ended_us is not None and end <= left_us]
         since = (left_us - ended[-1]) / 1000 if ended else limit
@@ -126,20 +128,23 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
     overridden); one whose callbacks run inside poll() says it in that poll, another one maybe before. A poll that
     raises has told of the expiry (librdkafka: ERR__MAX_POLL_EXCEEDED), and the next one says lost. A LeaveGroup that
     waited for its connection may be written by the poll itself, which then says lost: Java's heartbeat thread, which
-    has left, drives the network no more.
+    has left, drives the network no more. A round that is under way goes on with its next callback (see `goes_on_with`).
     """
     offers_lost = "lost_callback" in history.settings.features
     lost = ("partitions_lost",) if offers_lost else ("partitions_lost", "partitions_revoked")
     in_poll = "listener_in_poll" in history.settings.features
     for left_us in (leave.sent_us for leave in leaves_for_not_polling(history)):
-        owned = history.owned_at(left_us)
+        giving_up = (c for c in history.callbacks if c.started_us <= left_us < (c.ended_us or history.ends_us))
+        revoked = (c.partitions for c in giving_up if c.name == "partitions_revoked")
+        owned = history.owned_at(left_us) - frozenset().union(*revoked)
         poll = next((p for p in history.polls if p.started_us > left_us and not raised(history, p)), None)
         says_so = (c for c in history.callbacks if c.name in lost and c.started_us <= left_us)
         if poll is None or not owned or any(left_us <= (c.ended_us or history.ends_us) for c in says_so):
             continue  # or a poll found that the interval was over, and leaves: its callback is called already
         inside = next((p for p in history.polls if p.started_us <= left_us <= (p.ended_us or history.ends_us)), poll)
         from_us, until_us = inside.started_us if in_poll else left_us, poll.ended_us or history.ends_us
-        first = next((c for c in history.callbacks if c.started_us >= left_us and c.partitions), None)
+        later = (c for c in history.callbacks if c.started_us >= left_us and c.partitions)
+        first = next((c for c in later if not history.goes_on_with(c, left_us)), None)
         rejoin = history.first("JoinGroup", left_us)
         if first is None or first.name not in lost:
             what = first.name if first is not None else "no callback"

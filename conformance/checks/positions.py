@@ -125,6 +125,8 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
         known = committed(history, partition, assigned_us, fetch.sent_us)
         if history.seeks(str(partition), assigned_us, fetch.sent_us):
             continue  # the application's position counts: rules O4 and O5 have its records
+        if is_of_no_epoch(history, partition, assigned_us, fetch.sent_us):
+            continue
         if known is None and was_under_way(history, partition, assigned_us, fetch):
             continue
         if known is None:
@@ -135,6 +137,17 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
             begins, _ = began_at(history, partition, offset, fetch, assigned_us)
             right_one = begins in (known, log_end(history, partition, known, assigned_us, fetch.sent_us))
             yield held_if(right_one, right, wrong, fetch.sent_us)
+
+
+def is_of_no_epoch(history: History, partition: TopicPartition, from_us: int, to_us: int) -> bool:
+    """Whether a leader knew no epoch as early as the position's in between: then the policy applies.
+
+    KIP-320 (SubscriptionState.maybeCompleteValidation: UNDEFINED_EPOCH_OFFSET).
+    """
+    told = (e for e in history.answers("OffsetForLeaderEpoch", "NONE") if from_us <= e.told_us <= to_us)
+    answers = (each.answered(OffsetForLeaderEpochResponse) for each in told)
+    ends = (answer.ends.get(partition) for answer in answers if answer is not None)
+    return any(end is not None and end.end_offset < 0 for end in ends)
 
 
 def log_end(history: History, partition: TopicPartition, offset: int, from_us: int, to_us: int) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupspec.conformance.checks.checker import Finding, broken, checks, held, in_vain, within, within_polls
-from groupspec.conformance.history.exchange import Exchange
+from groupspec.conformance.history.exchange import COORDINATOR_GONE, GROUP_APIS, Exchange
 from groupspec.conformance.history.history import History
+from groupspec.impl.broker.controls import CUT
 
 ACTS_WITHIN_MS: Final = 1_500
 """After a timeout: its timer may be looked at once in a while only, and a connection has to be made again."""
@@ -73,20 +74,22 @@ def gives_up_waiting(history: History, exchange: Exchange) -> int | None:
 def a_lost_connection_is_made_again(history: History) -> Iterator[Finding]:
     """A coordinator that has hung up is looked for, or spoken to on a new connection, whether or not anybody asks.
 
-    Not while its node refuses connections: nobody sees how often that is tried.
+    At the latest by its next heartbeat. Not while its node refuses connections: nobody sees how often that is tried.
     """
+    bound = max(history.settings.request_timeout_ms, history.settings.heartbeat_interval_ms) + ACTS_WITHIN_MS
     for entry in history.entries:
         if entry.kind != "disconnect" or not history.before_close(entry.at_us):
             continue
         spoken = [e for e in history.of("Heartbeat", "SyncGroup") if e.request.connection == entry.connection]
-        if not spoken or not any(entry.at_us > sync.told_us for sync in history.syncs):
+        synced_us = max((sync.told_us for sync in history.syncs if sync.told_us < entry.at_us), default=None)
+        if not spoken or synced_us is None or history.gave_up(synced_us, entry.at_us):
             continue
         again = (
             e.sent_us
             for e in history.of("FindCoordinator", "JoinGroup", *ASKED_OF_COORDINATOR)
             if e.sent_us > entry.at_us and e.request.connection != entry.connection
         )
-        back, bound = next(again, None), history.settings.request_timeout_ms + ACTS_WITHIN_MS
+        back = next(again, None)
         if history.refuses_connections(entry.node, entry.at_us):
             if back is not None:
                 yield held("the coordinator, whose node had refused connections, was turned to again", back)
@@ -105,7 +108,8 @@ def a_session_that_runs_out_is_noticed(history: History) -> Iterator[Finding]:
     """No heartbeat answered for a session timeout: the coordinator is looked for, or the membership doubted.
 
     REBALANCE_IN_PROGRESS is an answer, too (Java: HeartbeatResponseHandler, receiveHeartbeat); and there is nothing to
-    be done while the coordinator is looked for anyhow.
+    be done while the coordinator is looked for anyhow. Who waits for a JoinGroup has no session that could run out
+    (Java: AbstractCoordinator.initiateJoinGroup, disableHeartbeatThread).
     """
     session_ms = history.settings.session_timeout_ms
     bound = session_ms + NOTICED_WITHIN_MS
@@ -113,7 +117,9 @@ def a_session_that_runs_out_is_noticed(history: History) -> Iterator[Finding]:
         alive = ("NONE", "REBALANCE_IN_PROGRESS")
         good = [e.told_us for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.error in alive]
         last_us = max((at_us for at_us in good if at_us <= beat.sent_us), default=None)
-        end = min(left_us(history, beat.sent_us), beat.told_us or history.ends_us)
+        join = history.first("JoinGroup", beat.sent_us)
+        joins_us = history.ends_us if join is None else join.sent_us
+        end = min(left_us(history, beat.sent_us), beat.told_us or history.ends_us, joins_us)
         if last_us is None or (end - last_us) / 1000 <= session_ms:
             continue
         if history.looks_for_coordinator(last_us + 1000 * session_ms):
@@ -136,16 +142,18 @@ def a_session_that_runs_out_is_noticed(history: History) -> Iterator[Finding]:
 def a_join_is_waited_for(history: History) -> Iterator[Finding]:
     """JoinGroup waits for the other members: it is not given up before the rebalance timeout is over.
 
-    Unless the application wants no topics any more, or the client has left.
+    Unless the application wants no topics any more, or the client has left, or another answer has told it that this is
+    not the coordinator any more (Java: AbstractCoordinator.markCoordinatorUnknown disconnects), or another request on
+    the connection has timed out (Java: NetworkClient.handleTimedOutRequests).
     """
     settings = history.settings
-    least_ms = max(settings.max_poll_interval_ms, settings.request_timeout_ms)
+    least_ms = max(settings.max_poll_interval_ms, settings.request_timeout_ms) - history.exact.step_us / 1_000
     for join in history.of("JoinGroup"):
         end = join.told_us or history.until_close_us
         given_up = given_up_by_the_client(history, join, end)
         waited = history.took_ms(join.sent_us, end) if given_up is None else history.apart_ms(join.sent_us, given_up)
         limits = f"(rebalance timeout {settings.max_poll_interval_ms} ms)"
-        if given_up is not None and history.left(join.sent_us, given_up):
+        if given_up is not None and is_given_up_for_another_reason(history, join, given_up):
             continue
         if given_up is not None and waited < least_ms:
             yield broken(f"JoinGroup was given up after {waited:.0f} ms {limits}", given_up)
@@ -153,11 +161,25 @@ def a_join_is_waited_for(history: History) -> Iterator[Finding]:
             yield held(f"JoinGroup was waited for for {waited:.0f} ms {limits}", end)
 
 
+def is_given_up_for_another_reason(history: History, join: Exchange, at_us: int) -> bool:
+    """Whether the client left, or gave the coordinator or the connection up."""
+    others = history.of(*GROUP_APIS)
+    told = (each.told_us for each in others if each.error in COORDINATOR_GONE)
+    coordinator_gone = any(join.sent_us <= told_us <= at_us for told_us in told)
+    timeout_ms = history.settings.request_timeout_ms - history.exact.step_us / 1_000
+    timed_out = any(
+        not each.ended_before(at_us) and history.apart_ms(each.sent_us, at_us) >= timeout_ms
+        for each in others
+        if each.api != "JoinGroup" and each.request.connection == join.request.connection and each.sent_us < at_us
+    )
+    return coordinator_gone or timed_out or history.left(join.sent_us, at_us)
+
+
 def given_up_by_the_client(history: History, join: Exchange, end_us: int) -> int | None:
     """When the client hung up on a JoinGroup, or sent another, before the answer; None if it did not."""
     connection = join.request.connection
     notes = (e for e in history.of_kind("note") if e.connection == connection and join.sent_us <= e.at_us <= end_us)
-    if any("the connection is cut" in note.text for note in notes):
+    if any(CUT in note.text for note in notes):
         return None
     hung_up = [e.at_us for e in history.entries if e.kind == "disconnect" and e.connection == connection]
     again = [later.sent_us for later in history.of("JoinGroup")]

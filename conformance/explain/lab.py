@@ -12,12 +12,12 @@ from functools import cache
 from typing import Any, Final
 
 from groupspec.conformance.checks import CHECKERS
+from groupspec.conformance.checks.lives import UNREAD
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.explanation import Explanation, Kind, sections, themselves
 from groupspec.conformance.findings import FINDINGS
 from groupspec.conformance.kills import kills
 from groupspec.conformance.mutation.catalogue import MUTANTS
-from groupspec.conformance.schedules.judging import UNREAD
 from groupspec.conformance.scores.files import committed
 from groupspec.conformance.scores.subjects import NOTICES_NOTHING
 from groupspec.spec.compiler.model import Model, ModelMaker, ModelProperty
@@ -260,12 +260,12 @@ def mutants_of(rule: str) -> Iterator[str]:
     return (mutant.id for mutant in MUTANTS.values() if mutant.scenarios and rule in mutant.rules)
 
 
-def in_schedules(rule: str) -> tuple[str, ...]:
-    """Whether schedules of the reference are judged by a rule's checks."""
+def in_world(world: str, rule: str) -> tuple[str, ...]:
+    """Whether what the reference does in a world is judged by a rule's checks."""
     if rule not in CHECKERS:
         return ()
-    if (seed := UNREAD.get(rule)) is None:
-        return ("each of them",)
+    if (seed := UNREAD[world].get(rule)) is None:
+        return ("each life",)
     return (f"not yet: what they say of one is to be read ({seed})",)
 
 

@@ -59,7 +59,8 @@ def explain_rule(identifier: str) -> Explanation:
         sections=sections(
             {
                 "in a consumer group (KIP-848)": in_a_consumer_group(identifier),
-                "judged in schedules": of_the_lab("in_schedules", identifier),
+                "judged in schedules": of_the_lab("in_world", "schedules", identifier),
+                "judged in simulation": of_the_lab("in_world", "simulation", identifier),
             }
         ),
     )
@@ -78,9 +79,11 @@ def in_a_consumer_group(identifier: str) -> str:
     return f"{entry.binds} ({BINDS[entry.binds]}). {entry.why}"
 
 
-def of_the_lab(function: str, name: str) -> tuple[Any, ...]:
-    """What a function of `lab.py` says of a name; nothing where that is not installed."""
-    return tuple(getattr(import_module("groupspec.conformance.explain.lab"), function)(name)) if in_checkout() else ()
+def of_the_lab(function: str, *names: str) -> tuple[Any, ...]:
+    """What a function of `lab.py` says of these; nothing where that is not installed."""
+    if not in_checkout():
+        return ()
+    return tuple(getattr(import_module("groupspec.conformance.explain.lab"), function)(*names))
 
 
 @cache

@@ -17,7 +17,8 @@ from groupspec.conformance.general_checks import Check, Step, Volume, checks
 from groupspec.conformance.history.life import Life, lines, save
 from groupspec.conformance.noticed import of_the_reference, tried
 from groupspec.conformance.outside import MOST_BYTES
-from groupspec.conformance.simulation.run import Driver, Run
+from groupspec.conformance.simulation.judging import execute
+from groupspec.conformance.simulation.run import Driver
 from groupspec.conformance.terminal import Steps
 
 SCHEDULES: Final = 200
@@ -123,7 +124,7 @@ def noticed(check: Check, jobs: int) -> dict[str, int]:
 def _simulated(step: Step) -> str:
     driver: Driver = "core"
     for seed in range(VOLUME.seed, VOLUME.seed + VOLUME.simulated):
-        if promise := Run(simulated.plan_of(seed, driver), driver=driver).execute().promise:
+        if promise := execute(simulated.plan_of(seed, driver), driver).promise:
             return f"seed {seed}: {promise}"
         step()
     return ""

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from groupspec.conformance import checks
-from groupspec.conformance.checks.verdicts import BROKEN
+from groupspec.conformance.checks import CHECKERS
+from groupspec.conformance.checks.lives import breaches
 from groupspec.conformance.frozen.stressed import judged_again
 from groupspec.conformance.history.event import Event
 from groupspec.conformance.history.life import Life, load
-from groupspec.conformance.history.member_life import history_of, members
 from groupspec.conformance.traces import engine, inputs, layout
 from groupspec.conformance.traces.dialects.times import Clock
 from groupspec.conformance.traces.reading import to_table
@@ -114,11 +113,8 @@ def of_life(life: Life) -> Said:
 
 
 def broken_in(life: Life) -> Iterator[str]:
-    """The rules that a member breaks, by the shared checks; of who never was one, none."""
-    for member in members(life):
-        if life.header.settings[member]:
-            history = history_of(life, member)
-            yield from (rule for rule in checks.CHECKERS if checks.judge(rule, history).verdict in BROKEN)
+    """The rules that a member breaks, by all shared checks."""
+    return (rule for _, rule, _ in breaches(life, CHECKERS))
 
 
 def told(life: Life) -> list[TraceLine]:

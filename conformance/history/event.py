@@ -65,7 +65,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         throttle_ms: For how long an answer wants silence on its connection (KIP-219).
         name: The call, the callback, the core's event, the fault, or what happens to a log.
         value: Arguments, or what was returned; partitions of a callback; the small rest of any other kind.
-        text: For people.
+        text: For people; of a disconnection `CUT` where not the member has hung up.
     """
 
     at_us: int

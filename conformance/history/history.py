@@ -47,7 +47,7 @@ from groupspec.conformance.history.harness_protocol import (
 from groupspec.conformance.history.pairing import pairs
 from groupspec.conformance.history.settings import Settings
 from groupspec.conformance.history.timing import ON_THE_WIRE, Exactness, Timing, longest_wait_us
-from groupspec.impl.broker.controls import REFUSES
+from groupspec.impl.broker.controls import CUT, REFUSES
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -64,6 +64,8 @@ from groupspec.impl.core.messages import (
 
 CLOCKLESS_SLACK_US: Final = 30_000
 """An event without a stamp of its own has the time of its arrival."""
+BEHIND_ANOTHER_US: Final = 1_000
+"""Callbacks of one round have nothing between them."""
 SOONER: Final = 0.5
 """Of the heartbeat interval: clearly sooner than a timer that was late once."""
 RUNS_ON_US: Final = 75_000
@@ -185,8 +187,9 @@ class History:
 
     def left_unanswered(self, from_us: int, to_us: int) -> bool:
         """Whether the broker left a group request without an answer in between, as its script has it: it notes that."""
-        notes = (entry for entry in self.of_kind("note") if from_us <= entry.at_us <= to_us)
-        return any(entry.source == "wire" and entry.api in GROUP_APIS for entry in notes)
+        notes = (entry for entry in self.of_kind("note") if entry.source == "wire" and from_us <= entry.at_us <= to_us)
+        asked = {exchange.request.connection for exchange in self.of(*GROUP_APIS)}
+        return any(entry.api in GROUP_APIS or (entry.text == CUT and entry.connection in asked) for entry in notes)
 
     def answered_before(self, exchange: Exchange) -> Exchange | None:
         """The Heartbeat or OffsetCommit whose answer this one was sent for, as the order on their connection shows.
@@ -332,12 +335,15 @@ class History:
         return max(told, default=0) > max(asked, default=0)
 
     def able_to_join_ms(self, from_us: int, to_us: int, by_time: bool = False) -> float:
-        """For how long of that time a client could join: one that joins in poll() not while the application pauses.
+        """For how long of that time a client could join.
 
-        Where each moment between polls counts as a pause, some polls are enough, however short they are; but not
-        `by_time`.
+        One that joins in poll() cannot while the application pauses, or while a callback runs there. Where each moment
+        between polls counts as a pause, some polls are enough, however short they are; but not `by_time`.
         """
         took_ms = self.took_ms(from_us, to_us)
+        if "listener_in_poll" in self.settings.features:
+            ran = ((max(c.started_us, from_us), min(c.ended_us or self.ends_us, to_us)) for c in self.callbacks)
+            took_ms = max(0.0, took_ms - sum(max(0, end - start) for start, end in ran) / 1000)
         polls = sum(from_us < poll.started_us < to_us for poll in self.polls)
         enough = self.exact.paused_us == 0 and polls >= POLLS_ENOUGH and not by_time
         if enough or "join_needs_poll" not in self.settings.features:
@@ -434,6 +440,23 @@ class History:
                 found = answer.offsets[where].offset
         return found
 
+    def listens_since_us(self, at_us: int) -> int:
+        """Since when callbacks have run one behind another then; that time itself if none does."""
+        since_us = at_us
+        for callback in reversed(self.callbacks):
+            ended_us = self.ends_us if callback.ended_us is None else callback.ended_us
+            if callback.started_us <= since_us <= ended_us + BEHIND_ANOTHER_US:
+                since_us = callback.started_us
+        return since_us
+
+    def goes_on_with(self, callback: Callback, at_us: int) -> bool:
+        """Whether this is the assigned callback of a round whose revoked one ran then.
+
+        It is called behind that, whatever has become of the membership meanwhile (Java:
+        ConsumerCoordinator.onJoinComplete).
+        """
+        return callback.name == "partitions_assigned" and self.listens_since_us(callback.started_us) < at_us
+
     @cached_property
     def assigned_by_hand(self) -> frozenset[str]:
         """The partitions that the application has assigned itself."""
@@ -483,7 +506,7 @@ class History:
 
         A static member sends none, nor one that has no coordinator just then.
 
-        It counts from the last poll, or from the answer to JoinGroup (see rule P1).
+        It counts from the last poll, or from the answer to JoinGroup (see rule P1), or from the callback in it.
         """
         return [at_us for at_us, _ in self._expired]
 
@@ -500,9 +523,11 @@ class History:
             for poll, end_us in zip(self.polls, until_us, strict=False)
             if poll.ended_us is not None
         ]
+        if "listener_in_poll" in self.settings.features:  # no poll begins while a callback runs
+            ends += ((each.started_us, each.ended_us or self.until_close_us) for each in self.callbacks)
         return [
             (since_us + interval_us, start_us - since_us - self.busy_us(since_us, start_us) > interval_us)
-            for since_us, start_us in ends
+            for since_us, start_us in sorted(ends)
             if start_us - since_us > interval_us
         ]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, takewhile
 from typing import Any, Final, cast
 
 import msgspec
@@ -23,6 +23,7 @@ from groupspec.conformance.history.history import History
 from groupspec.conformance.history.life import Life
 from groupspec.conformance.history.settings import Settings
 from groupspec.conformance.history.timing import INSIDE, together
+from groupspec.impl.broker.controls import CUT
 from groupspec.impl.core.config import RebalanceProtocol
 from groupspec.impl.core.events import COORDINATOR
 from groupspec.impl.core.messages import ErrorCode, ListOffsetsRequest, NoAnswer, OffsetFetchRequest
@@ -32,8 +33,6 @@ from groupspec.impl.network.versions import CLIENT_VERSIONS
 END: Final = -1
 """The offset of a seek to the end, as ListOffsets has it."""
 EAGER: Final = RebalanceProtocol.EAGER.value
-CUT: Final = "the connection is cut"
-"""By its broker, as the kit's notes have it."""
 CLOSE_WITHIN_MS: Final = 30_000
 """The reference's own limit, where the application gives none."""
 FEATURES: Final = frozenset({
@@ -41,6 +40,8 @@ FEATURES: Final = frozenset({
     *("static", "seek", "pause", "wakeup", "raising_listener", "close_timeout", "callback_commit", "callback_seek"),
 })  # fmt: skip
 """What the reference offers."""
+OF_CALLS: Final = frozenset({"raising_listener", "wakeup"})
+"""Which of that a core alone does not offer: no call can raise."""
 _CALLBACKS: Final[
     Mapping[str, type[protocol.PartitionsAssigned | protocol.PartitionsRevoked | protocol.PartitionsLost]]
 ] = {
@@ -57,7 +58,7 @@ def members(life: Life) -> list[str]:
 
 def history_of(life: Life, member: str) -> History:
     """What the rules may read of it."""
-    events = list(_one_after_the_other(life.of(member)))
+    events = list(_one_after_the_other(takewhile(lambda event: event.kind != "ended", life.of(member))))
     stalls_us = together(_stalls_us(events))
     events = [event for event in events if event.member]
     return History(list(_Reader(life, events).entries()), _settings(life, member, events), stalls_us, exact=INSIDE)
@@ -176,7 +177,7 @@ def _stalls_us(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
     for event in events:
         what = event.kind, event.name
         if what in _STALLS:
-            begun_us[_STALLS[what]] = event.at_us
+            begun_us.setdefault(_STALLS[what], event.at_us)
         elif what in begun_us:
             yield begun_us.pop(what), event.at_us
     yield from ((since_us, events[-1].at_us) for since_us in begun_us.values())
@@ -191,7 +192,8 @@ def _settings(life: Life, member: str, events: list[Event]) -> Settings:
         close_within_ms=CLOSE_WITHIN_MS,
         auto_commit=given["enable_auto_commit"],
         instance_id=given["group_instance_id"] or "",
-        features=FEATURES | {"eager" if eager else "cooperative"},
+        features=(FEATURES if life.header.design != "core" else FEATURES - OF_CALLS)
+        | {"eager" if eager else "cooperative"},
         **{
             name: given[name]
             for name in (
@@ -229,7 +231,8 @@ class _Reader:
             "callback": self._callback,
             "callback_ended": self._callback_ended,
         }
-        if life.header.design == "core":  # without a consumer no call returns them
+        self._is_core = life.header.design == "core"  # without a consumer no call returns
+        if self._is_core:
             self._on["records"] = self._records
 
     def entries(self) -> Iterator[Entry]:
@@ -291,6 +294,8 @@ class _Reader:
         self._over.add(number)
         if (asked := self._asked.get(event.number)) is not None:  # which could not be sent
             yield _cut(event, asked)
+        elif event.text == CUT:
+            yield Entry(event.at_us, "wire", "note", CUT, node=int(event.to), connection=number)
         yield Entry(event.at_us, "wire", "disconnect", connection=number)
 
     # Application ------------------------------------------------------------------------------------------------------
@@ -306,7 +311,7 @@ class _Reader:
             yield from self._closed(event)
         for command in _commands(event):
             yield Entry(event.at_us, "kit", "command", protocol.encode(command).decode())
-            if event.name not in _RETURN:
+            if event.name not in _RETURN or self._is_core:
                 yield _said(event, protocol.CommandDone(command=protocol.name_of(type(command))))
 
     def _closed(self, event: Event) -> Iterator[Entry]:

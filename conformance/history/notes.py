@@ -68,11 +68,7 @@ class Notes:
 
     def told(self, member: str, event: TraceEvent, **said: Any) -> None:
         """A core has told something."""
-        value = {
-            name: json_value(getattr(event, name))
-            for name in ("generation", "member_id", "partitions", "detail")
-            if getattr(event, name) != getattr(NOTHING, name)
-        }
+        value = {name: json_value(one) for name, nothing in _SAID.items() if (one := getattr(event, name)) != nothing}
         error, throttle_ms = event.error or "", event.throttle_time_ms
         self.add("told", member, name=event.event, error=error, throttle_ms=throttle_ms, value=value or None, **said)
 
@@ -110,4 +106,7 @@ def settings_of(config: Config) -> dict[str, Any]:
     return {name: json_value(value) for name, value in asdict(config).items()}
 
 
-NOTHING: Final = TraceEvent("", "", 0, 0, "")
+_SAID: Final = {
+    name: getattr(TraceEvent("", "", 0, 0, ""), name) for name in ("generation", "member_id", "partitions", "detail")
+}
+"""What an event may say, with the values that say nothing."""

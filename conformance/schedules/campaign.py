@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from groupspec.conformance.checks.lives import expect_kept
 from groupspec.conformance.garbage import no_garbage_collection, one_by_one
 from groupspec.conformance.history.life import Life
 from groupspec.conformance.mutation.mutant import Seam
@@ -14,7 +15,6 @@ from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.encoded_transport import EncodedTransport
 from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.group import RacingGroup
-from groupspec.conformance.schedules.judging import expect_kept
 from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder
 from groupspec.conformance.schedules.network import RacingTransport
 from groupspec.conformance.schedules.noted import Noted

@@ -20,6 +20,8 @@ threaded      The same with a whole consumer, in a thread.
 process       What all processes of members have in common; `core_process` and `consumer_process` are the two kinds.
 wording       A message in a few words.
 run           One run.
+noted         Its life, noted from outside.
+judging       One run that is judged.
 campaign      Many runs.
 shrinking     A failure made small.
 picture       A run as a sequence diagram.

@@ -14,8 +14,9 @@ from typing import Any, Final
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.garbage import no_garbage_collection
 from groupspec.conformance.outside import contents, decoded
+from groupspec.conformance.simulation.judging import execute
 from groupspec.conformance.simulation.plan import Plan, draw
-from groupspec.conformance.simulation.run import Driver, Run
+from groupspec.conformance.simulation.run import Driver
 from groupspec.conformance.simulation.situations import SITUATIONS
 
 MS_OF_A_YEAR: Final = 31_557_600_000
@@ -126,7 +127,7 @@ def planned(seed: int, members: int | None = None, driver: Driver = "core") -> P
 def run_seed(seed: int, members: int | None = None, driver: Driver = "core") -> Result:
     """One run, from its seed."""
     with no_garbage_collection():
-        outcome = Run(planned(seed, members, driver), driver=driver).execute()
+        outcome = execute(planned(seed, members, driver), driver)
         return Result(seed, outcome.promise, outcome.virtual_ms, outcome.records, outcome.doubles, dict(outcome.seen))
 
 

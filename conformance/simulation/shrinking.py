@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from groupspec.conformance.simulation.campaign import SHORT_QUIET_MS, planned
+from groupspec.conformance.simulation.judging import execute
 from groupspec.conformance.simulation.plan import Plan
-from groupspec.conformance.simulation.run import Driver, Outcome, Run
+from groupspec.conformance.simulation.run import Driver, Outcome
 
 MOST_TRIES: Final = 150
 """How many shorter runs are tried."""
@@ -23,7 +24,7 @@ def shrink(plan: Plan, failed: Outcome, driver: Driver, tried: Callable[[], None
         nonlocal left
         left -= 1
         tried()
-        return bool(smaller.members) and Run(smaller, driver=driver).execute().promise == failed.promise
+        return bool(smaller.members) and execute(smaller, driver).promise == failed.promise
 
     quiet_ms = plan.quiet_ms
     if still_fails(shorter := replace(plan, quiet_ms=min(quiet_ms, SHORT_QUIET_MS))):
@@ -109,12 +110,12 @@ def failure(
     """The run of this seed, or of a part of its plan, made small if it breaks a promise; None if it does not."""
     drawn = planned(seed, members, driver)
     plan = drawn.only(*only)
-    first = Run(plan, driver=driver).execute()
+    first = execute(plan, driver)
     if not first.promise:
         return None
     if only == (None, None):
         plan = shrink(plan, first, driver, tried)
-    return Failure(seed, members, driver, drawn, plan, Run(plan, is_recording=True, driver=driver).execute())
+    return Failure(seed, members, driver, drawn, plan, execute(plan, driver, is_recording=True))
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -23,6 +23,7 @@ from groupspec.conformance.history.pairing import pairs
 from groupspec.conformance.outputs import json_text, write_text
 from groupspec.conformance.wire import play
 from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.impl.broker.controls import CUT
 from groupspec.impl.network.versions import API_KEYS
 
 FOLDER: Final = "repro"
@@ -80,7 +81,7 @@ def _exchanges(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
 
 
 def _is_cut(entry: Entry) -> bool:
-    return entry.kind == "note" and entry.text.startswith("the connection is cut")
+    return entry.kind == "note" and entry.text.startswith(CUT)
 
 
 def _error(answer: Entry) -> str:

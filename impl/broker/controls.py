@@ -21,8 +21,9 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.runtime import Lock
 
+CUT: Final = "the connection is cut"
 REFUSES: Final = "node {node} refuses connections"
-"""The remark in the log."""
+"""Remarks in the log."""
 
 
 class Controls(Script):

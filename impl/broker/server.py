@@ -33,7 +33,7 @@ from groupspec.impl.broker.actions import (
     ReplyAfter,
     Throttle,
 )
-from groupspec.impl.broker.controls import REFUSES, Controls
+from groupspec.impl.broker.controls import CUT, REFUSES, Controls
 from groupspec.impl.broker.coordinators import Answers
 from groupspec.impl.broker.held_answers import HeldAnswers
 from groupspec.impl.broker.log import BrokerFailure, Kind, WireEvent, WireLog
@@ -415,7 +415,7 @@ class ScriptedBroker(Controls):
         if action.reset:
             connection.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         effect = "had its effect" if action.applied else "had no effect"
-        self._log(connection, "note", event, text=f"the connection is cut: this {event.api} {effect}")
+        self._log(connection, "note", event, text=f"{CUT}: this {event.api} {effect}")
 
     @contextlib.contextmanager
     def _parked(self, request: Request) -> Iterator[None]:

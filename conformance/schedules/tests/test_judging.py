@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from groupspec.conformance.checks import judge
+from groupspec.conformance.checks.lives import UNREAD, expect_kept
 from groupspec.conformance.checks.verdicts import BROKEN
 from groupspec.conformance.history.event import Event
 from groupspec.conformance.history.life import Life
@@ -18,7 +19,6 @@ from groupspec.conformance.history.member_life import history_of
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.campaign import play, strategy
 from groupspec.conformance.schedules.further import draw
-from groupspec.conformance.schedules.judging import UNREAD, expect_kept
 from groupspec.conformance.schedules.noted import MEMBER, Noted
 from groupspec.impl.scheduling import run
 from groupspec.impl.threads.designs import Design
@@ -86,9 +86,9 @@ def test_a_schedule_ends_with_what_the_checks_say_of_its_life() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("rule", UNREAD)
+@pytest.mark.parametrize("rule", UNREAD["schedules"])
 def test_what_is_not_judged_yet_has_a_schedule_to_be_read(rule: str) -> None:
-    design, seed = UNREAD[rule].split()
+    design, seed = UNREAD["schedules"][rule].split()
     whole = lived(int(seed), "heartbeat" if design == "heartbeat" else "background")
     said = judge(rule, history_of(whole, MEMBER))
     assert said.verdict in BROKEN, "it accuses nobody there any more: name another schedule, or judge by it"

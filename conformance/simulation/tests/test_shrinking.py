@@ -30,14 +30,11 @@ class Runs(list[Plan]):
     def __init__(self, monkeypatch: pytest.MonkeyPatch, breaks: Verdict) -> None:
         super().__init__()
         self._breaks = breaks
-        monkeypatch.setattr(shrinking, "Run", self._run)
+        monkeypatch.setattr(shrinking, "execute", self._execute)
 
-    def _run(self, plan: Plan, is_recording: bool = False, driver: Driver = "core") -> Runs:
+    def _execute(self, plan: Plan, driver: Driver = "core", *, is_recording: bool = False) -> Outcome:
         self.append(plan)
-        return self
-
-    def execute(self) -> Outcome:
-        return outcome(self._breaks(self[-1]))
+        return outcome(self._breaks(plan))
 
 
 def plan_of(members: int, faults: int, quiet_ms: int = 3_600_000) -> Plan:

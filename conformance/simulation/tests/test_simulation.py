@@ -20,6 +20,7 @@ from groupspec.conformance.simulation import campaign
 from groupspec.conformance.simulation.application import MOST_SOUGHT
 from groupspec.conformance.simulation.brokers import WITH_BROKERS_OF_THEIR_OWN
 from groupspec.conformance.simulation.cluster import Cluster
+from groupspec.conformance.simulation.judging import execute
 from groupspec.conformance.simulation.ledger import Broken, Ledger
 from groupspec.conformance.simulation.loop import Livelock, Loop
 from groupspec.conformance.simulation.network import Link
@@ -115,7 +116,7 @@ def quick(seed: int) -> Plan:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_promise_is_broken(seed: int) -> None:
-    outcome = Run(quick(seed)).execute()
+    outcome = execute(quick(seed))
     assert outcome.error == ""
     assert outcome.records > 50
 
@@ -123,12 +124,12 @@ def test_no_promise_is_broken(seed: int) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", MENDED)
 def test_what_a_long_campaign_has_found_stays_mended(seed: int) -> None:
-    assert Run(quick(seed)).execute().error == ""
+    assert execute(quick(seed)).error == ""
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_whole_consumers_keep_the_promises_too(driver: Design) -> None:
-    outcome = Run(campaign.planned(8, driver=driver), driver=driver).execute()
+    outcome = execute(campaign.planned(8, driver=driver), driver)
     assert outcome.error == ""
     assert outcome.records > 50
 
@@ -137,7 +138,7 @@ def test_whole_consumers_keep_the_promises_too(driver: Design) -> None:
 @pytest.mark.parametrize("seed", MENDED_OF_CONSUMERS)
 def test_what_was_found_with_whole_consumers_stays_mended(seed: int) -> None:
     driver, _ = MENDED_OF_CONSUMERS[seed]
-    assert Run(campaign.planned(seed, driver=driver), driver=driver).execute().error == ""
+    assert execute(campaign.planned(seed, driver=driver), driver).error == ""
 
 
 @pytest.mark.exhaustive
@@ -167,7 +168,7 @@ def test_a_mutant_of_the_reference_is_noticed(identifier: str) -> None:
     plan = quick(NOTICED[identifier])
     with Seam() as seam:
         find(identifier).change(seam)
-        assert Run(plan).execute().promise
+        assert execute(plan).promise
 
 
 def test_a_failure_is_made_small_and_its_command_shows_it_again(capsys: pytest.CaptureFixture[str]) -> None:
@@ -351,32 +352,32 @@ def test_what_was_read_above_a_commit_of_the_old_topic_is_uncommitted() -> None:
 
 def test_a_process_that_sends_while_it_is_to_hold_back_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = quick(13)
-    assert Run(plan).execute().seen["held-back"]
+    assert execute(plan).seen["held-back"]
     monkeypatch.setattr(Connection, "is_ready", property(lambda self: self.phase is Phase.READY))
-    outcome = Run(plan).execute()
+    outcome = execute(plan)
     assert outcome.promise == "network"
     assert "W2" in outcome.error
 
 
 def test_a_static_member_that_comes_back_for_more_topics_waits_for_a_rebalance(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = written((60_000, "other topics", 0), (80_000, "crash and restart", 2_000), group_instance_id="one")
-    assert Run(plan).execute().error == ""
+    assert execute(plan).error == ""
     monkeypatch.setattr(Run, "_waits_for_a_rebalance", lambda self: False)
-    assert Run(plan).execute().promise == "stable"
+    assert execute(plan).promise == "stable"
 
 
 def test_so_does_a_group_whose_leader_withheld_what_a_static_member_that_came_back_had(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert Run(draw(9002)).execute().error == ""
+    assert execute(draw(9002)).error == ""
     monkeypatch.setattr(Run, "_waits_for_a_rebalance", lambda self: False)
-    assert Run(draw(9002)).execute().promise == "stable"
+    assert execute(draw(9002)).promise == "stable"
 
 
 def test_who_joins_a_generation_again_does_not_know_when_it_began() -> None:
     """A Stable group answers a follower at once: T-STALE-ACCEPTED must not count from then."""
     plan = draw(10811).only([2, 3, 4], [135, 139, 143, 148, 150, 152, 154, 161])
-    assert Run(plan, is_recording=True).execute().error == ""
+    assert execute(plan, is_recording=True).error == ""
 
 
 def test_the_join_of_a_process_that_was_killed_may_reach_the_group_after_its_successors(
@@ -384,20 +385,20 @@ def test_the_join_of_a_process_that_was_killed_may_reach_the_group_after_its_suc
 ) -> None:
     """The instance id is that of the killed one then, and who lives is fenced."""
     plan = draw(21004).only(None, [90, 102, 105, 106, 107, 111, 112, 113, 114, 117, 119])
-    assert Run(plan).execute().error == ""
+    assert execute(plan).error == ""
     monkeypatch.setattr(Link, "has_sent", lambda self, *apis: False)
-    assert Run(plan).execute().promise == "errors"
+    assert execute(plan).promise == "errors"
 
 
 def test_an_application_pauses_goes_back_and_has_callbacks_that_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = written(
         (20_000, "callback raises", 0), (20_000, "other topics", 0), (60_000, "seek back", 0), (70_000, "pause", 30_000)
     )
-    outcome = Run(plan).execute()
+    outcome = execute(plan)
     assert outcome.error == ""
     assert outcome.doubles == MOST_SOUGHT
     monkeypatch.setattr(Positions, "pause", lambda self, partitions: None)
-    assert Run(plan).execute().promise == "records of paused partitions"
+    assert execute(plan).promise == "records of paused partitions"
 
 
 def test_who_reads_on_at_its_old_position_in_a_log_that_was_cut_has_lost_records(
@@ -405,9 +406,9 @@ def test_who_reads_on_at_its_old_position_in_a_log_that_was_cut_has_lost_records
 ) -> None:
     plan = quick(16)
     assert plan.has_elections
-    assert Run(plan).execute().error == ""
+    assert execute(plan).error == ""
     monkeypatch.setattr(Validation, "right", lambda self, leader, wanted: wanted)
-    assert Run(plan).execute().promise == "lost records"
+    assert execute(plan).promise == "lost records"
 
 
 def test_a_coordinator_that_moves_in_a_round_may_fence_the_newer_process() -> None:
@@ -505,9 +506,9 @@ def test_a_commit_before_a_revocation_may_be_given_up_before_its_request(monkeyp
         faults=(replace(plan.faults[0], what="OffsetCommit"), plan.faults[1]),
         record_every_ms=3_000,
     )
-    assert Run(plan).execute().error == ""
+    assert execute(plan).error == ""
     monkeypatch.setattr(Link, "has_lost", False)
-    assert Run(plan).execute().promise == "commit before revocation"
+    assert execute(plan).promise == "commit before revocation"
 
 
 def test_every_kind_of_fault_is_carried_out() -> None:
@@ -563,7 +564,7 @@ def test_what_a_consumer_keeps_to_itself_is_told_all_the_same() -> None:
     with Seam() as seam:
         seam.replace(Callbacks.add, lambda *_: None)
         seam.replace(Ledger.assigned, _finds_them_twice)
-        outcome = Run(campaign.planned(8, driver="background"), driver="background").execute()
+        outcome = execute(campaign.planned(8, driver="background"), "background")
     assert (outcome.promise, outcome.error) == ("callbacks", "callbacks: assigned twice (C1)")
 
 
