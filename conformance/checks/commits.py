@@ -11,7 +11,7 @@ from groupspec.conformance.checks.checker import Finding, Known, broken, checks,
 from groupspec.conformance.checks.heartbeats import gives_up
 from groupspec.conformance.checks.joining import joined_meanwhile
 from groupspec.conformance.history.exchange import REBALANCE, Exchange, assigned_by, names
-from groupspec.conformance.history.harness_protocol import Commit, OffsetsCommitted
+from groupspec.conformance.history.harness_protocol import Commit, OffsetsCommitted, Seek
 from groupspec.conformance.history.history import History, once
 from groupspec.impl.core.messages import (
     FetchRequest,
@@ -138,7 +138,8 @@ def only_returned_records_are_committed(history: History) -> Iterator[Finding]:
         for partition, committed in commit.offsets.items():
             start = start_of(history, partition, exchange.sent_us)
             positions = [r.last + 1 for r in returned if r.partition == str(partition)]
-            positions += [offset for _, offset in history.sought(str(partition), 0, exchange.sent_us)]
+            seeks = (s for asked_us, _, s in history.carried_out(Seek) if asked_us <= exchange.sent_us)  # done already?
+            positions += [history.target(seek) for seek in seeks if str(seek) == str(partition)]
             positions += looked_up(history, partition, exchange.sent_us)
             most = max(positions, default=start)
             what = f"{partition}: offset {committed.offset}"
