@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groupspec.conformance.checks.checker import Finding, Known, broken, checks, held, missing
 from groupspec.conformance.checks.commits import asked_for, commits
 from groupspec.conformance.checks.joining import joined_meanwhile
-from groupspec.conformance.checks.positions import is_anew, log_end, out_of_range
+from groupspec.conformance.checks.positions import is_anew, is_of_no_epoch, log_end, out_of_range
 from groupspec.conformance.history.exchange import REBALANCE, Exchange, is_of_nobody
 from groupspec.conformance.history.history import History
 from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, OffsetFetchResponse, TopicPartition
@@ -78,5 +78,6 @@ def went_back(history: History, partition: TopicPartition, offset: int, from_us:
     read = (answer.offsets.get(partition) for answer in answers if answer is not None)
     told = any(each is not None and 0 <= each.offset < offset for each in read)
     changed = is_anew(history, str(partition), to_us, from_us) or out_of_range(history, str(partition), from_us, to_us)
+    changed = changed or is_of_no_epoch(history, partition, from_us, to_us)
     changed = changed or log_end(history, partition, offset, from_us, to_us) < offset
     return changed or sought or told or any(partition in offsets and offsets[partition] < offset for offsets in fetches)

@@ -150,7 +150,7 @@ def stable_stretches(history: History) -> Iterator[Stretch]:
     joined_us = history.syncs[0].sent_us if history.syncs else history.ends_us
     lookups = (e for e in history.answers("FindCoordinator", "NONE") if e.sent_us > joined_us)
     found = [e for e in lookups if not any(start <= e.told_us <= end for start, end in rounds)]
-    for began in (*history.syncs, *found):
+    for began in (each for each in (*history.syncs, *found) if not history.left(each.sent_us, each.told_us)):
         start, lookup = began.told_us, history.first("FindCoordinator", began.told_us)
         end = min(next_disturbance(history, start), history.ends_us if lookup is None else lookup.sent_us)
         for callback in history.callbacks:
@@ -226,7 +226,7 @@ def no_heartbeat_while_joining(history: History) -> Iterator[Finding]:
 @checks("H3")
 def heartbeats_run_after_the_round(history: History) -> Iterator[Finding]:
     """Whatever way the round took, heartbeats run at its end."""
-    for sync in history.syncs:
+    for sync in (each for each in history.syncs if not history.left(each.sent_us, each.told_us)):
         start, end = sync.told_us, next_disturbance(history, sync.told_us)
         beat = history.first("Heartbeat", start)
         took = history.took_ms(start, end)

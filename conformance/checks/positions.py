@@ -309,7 +309,7 @@ def what_was_out_when_the_application_sought_is_dropped(history: History) -> Ite
             continue
         if len(history.sought(str(where), asked_us, first[0])) > 1:
             continue  # another one followed, which is looked at by itself
-        if was_recreated(history, seek.topic, done_us, first[0]):
+        if was_recreated(history, seek.topic, done_us, first[0]) or is_of_no_epoch(history, where, done_us, first[0]):
             continue
         anew = (*history.commands(Assign), *history.commands(Unsubscribe))
         if any(done_us <= at_us <= first[0] for at_us, _ in anew):

@@ -82,7 +82,7 @@ def a_lost_connection_is_made_again(history: History) -> Iterator[Finding]:
             continue
         spoken = [e for e in history.of("Heartbeat", "SyncGroup") if e.request.connection == entry.connection]
         synced_us = max((sync.told_us for sync in history.syncs if sync.told_us < entry.at_us), default=None)
-        if not spoken or synced_us is None or history.gave_up(synced_us, entry.at_us):
+        if not spoken or synced_us is None:
             continue
         again = (
             e.sent_us
@@ -90,6 +90,9 @@ def a_lost_connection_is_made_again(history: History) -> Iterator[Finding]:
             if e.sent_us > entry.at_us and e.request.connection != entry.connection
         )
         back = next(again, None)
+        by_us = min(entry.at_us + 1_000 * bound, history.ends_us if back is None else back)
+        if history.gave_up(synced_us, by_us) or history.between(synced_us, by_us, "LeaveGroup"):
+            continue
         if history.refuses_connections(entry.node, entry.at_us):
             if back is not None:
                 yield held("the coordinator, whose node had refused connections, was turned to again", back)

@@ -40,6 +40,8 @@ FEATURES: Final = frozenset({
     *("static", "seek", "pause", "wakeup", "raising_listener", "close_timeout", "callback_commit", "callback_seek"),
 })  # fmt: skip
 """What the reference offers."""
+TRIED_ANEW: Final = 1_000_000
+"""Beyond the numbers of a world's connections."""
 OF_CALLS: Final = frozenset({"raising_listener", "wakeup"})
 """Which of that a core alone does not offer: no call can raise."""
 _CALLBACKS: Final[
@@ -231,6 +233,8 @@ class _Reader:
             "callback": self._callback,
             "callback_ended": self._callback_ended,
         }
+        # There who hangs up takes nothing more, but what had arrived while it stood still.
+        self._takes_only_what_counts = life.header.world == "simulation"
         self._is_core = life.header.design == "core"  # without a consumer no call returns
         if self._is_core:
             self._on["records"] = self._records
@@ -259,6 +263,8 @@ class _Reader:
         number = event.connection
         if number < 0:
             number = self._connections.setdefault(event.to, next(self._numbers))
+        if number in self._over:  # so another one was tried
+            number = TRIED_ANEW + event.number
         node = event.text or (str(self._coordinator) if event.to == COORDINATOR else event.to)
         self._asked[event.number] = entry = Entry(
             *(event.at_us, "wire", "request"),
@@ -273,11 +279,12 @@ class _Reader:
 
     def _taken(self, event: Event) -> Iterator[Entry]:
         asked = self._asked.get(event.number)
-        if asked is None or asked.connection in self._over:
+        is_over = asked is not None and asked.connection in self._over
+        if asked is None or (is_over and not self._takes_only_what_counts):
             return
         message = event.message or self._answers[event.number]
         if isinstance(message, NoAnswer):
-            if message.error is ErrorCode.DISCONNECTED:
+            if message.error is ErrorCode.DISCONNECTED and not is_over:
                 yield _cut(event, asked)
                 yield Entry(event.at_us, "wire", "disconnect", node=asked.node, connection=asked.connection)
             return
