@@ -349,7 +349,7 @@ def an_assignment_is_applied(history: History) -> Iterator[Finding]:
     assigned = [c for c in history.callbacks if c.name == "partitions_assigned"]
     for sync, added in new_partitions(history):
         told = sync.told_us
-        if not added or history.between(sync.sent_us, told, "LeaveGroup"):  # who leaves takes nothing more
+        if not added or history.left(sync.sent_us, told):  # who leaves takes nothing more
             continue
         following = next((e for e in history.of("JoinGroup", "LeaveGroup") if e.sent_us > told), None)
         until = following.sent_us if following is not None else history.ends_us

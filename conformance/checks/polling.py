@@ -97,7 +97,8 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
     """A member that polls, or is blocked in poll, stays in the group.
 
     A poll that overruns its timeout is blocked no more: a client may count the interval, which is one between calls
-    (ConsumerConfig, max.poll.interval.ms), from there. So it may from the beginning of callbacks, one behind another.
+    (ConsumerConfig, max.poll.interval.ms), from there. So it may from the beginning of callbacks (see
+    `History.counts_from_us`).
     """
     limit = history.settings.max_poll_interval_ms
     slack = 2 * history.settings.heartbeat_interval_ms
@@ -106,7 +107,8 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
         if history.took_ms(history.listens_since_us(left_us), left_us) >= limit - slack:
             continue
         inside = [poll.started_us for poll, end in ends if poll.started_us <= left_us <= end]
-        ended = [min(end, poll.over_us) for poll, end in ends if poll.ended_us is not None and end <= left_us]
+        counted = ((poll, history.counts_from_us(poll)) for poll, end in ends if end <= left_us)
+        ended = [min(since_us, poll.over_us) for poll, since_us in counted if since_us is not None]
         since = (left_us - ended[-1]) / 1000 if ended else limit
         if inside and history.took_ms(inside[0], left_us) >= slack:
             yield broken("LeaveGroup although the application is blocked in poll()", left_us)
@@ -142,7 +144,8 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
         if poll is None or not owned or any(left_us <= (c.ended_us or history.ends_us) for c in says_so):
             continue  # or a poll found that the interval was over, and leaves: its callback is called already
         inside = next((p for p in history.polls if p.started_us <= left_us <= (p.ended_us or history.ends_us)), poll)
-        from_us, until_us = inside.started_us if in_poll else left_us, poll.ended_us or history.ends_us
+        begins = min(p.started_us for p in (inside, *history.polls) if p is inside or p.started_us > left_us)
+        from_us, until_us = begins if in_poll else left_us, poll.ended_us or history.ends_us
         later = (c for c in history.callbacks if c.started_us >= left_us and c.partitions)
         first = next((c for c in later if not history.goes_on_with(c, left_us)), None)
         rejoin = history.first("JoinGroup", left_us)

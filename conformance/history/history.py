@@ -525,11 +525,30 @@ class History:
         ]
         if "listener_in_poll" in self.settings.features:  # no poll begins while a callback runs
             ends += ((each.started_us, each.ended_us or self.until_close_us) for each in self.callbacks)
-        return [
+        found = [
             (since_us + interval_us, start_us - since_us - self.busy_us(since_us, start_us) > interval_us)
-            for since_us, start_us in sorted(ends)
+            for since_us, start_us in ends
             if start_us - since_us > interval_us
         ]
+        for poll, start_us in zip(self.polls, until_us, strict=False):
+            since_us = self.counts_from_us(poll)
+            if since_us is not None and start_us - since_us > interval_us:
+                found.append((since_us + interval_us, False))
+        return sorted(found)
+
+    def counts_from_us(self, poll: PollCall) -> int | None:
+        """From when on a client may count the poll interval after this poll; None while it lasts.
+
+        From its end, or from the callbacks that ran in it just before (Java: KafkaConsumer.poll, whose loop tells the
+        heartbeat thread of itself before callbacks, and once in a heartbeat interval at least).
+        """
+        if poll.ended_us is None:
+            return None
+        inside = [each for each in self.callbacks if poll.started_us <= each.started_us <= poll.ended_us]
+        soon_us = poll.ended_us - 1000 * self.settings.heartbeat_interval_ms
+        if not inside or inside[-1].ended_us is None or inside[-1].ended_us < soon_us:
+            return poll.ended_us
+        return self.listens_since_us(inside[-1].started_us)
 
     def gave_up(self, from_us: int, to_us: int) -> bool:
         """Whether the client took its membership for lost in between, or may have."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
+from math import inf
 from typing import Any, Final
 
 from msgspec import structs
@@ -26,19 +27,28 @@ class Notes:
         now_us: Its clock, read without a yield point.
         decoder: Reads the world's records, which are no batches of Kafka's.
         looks: Called before each event: whether something is to be noted that nobody says.
+        until_us: Nothing is noted after that time.
     """
 
     def __init__(
-        self, now_us: Callable[[], int], decoder: RecordDecoder, looks: Callable[[], None] = lambda: None
+        self,
+        now_us: Callable[[], int],
+        decoder: RecordDecoder,
+        looks: Callable[[], None] = lambda: None,
+        until_us: float = inf,
     ) -> None:
         self.events: list[Event] = []
-        self._now_us, self._decoder, self._looks = now_us, decoder, looks
+        self._now_us, self._decoder, self._looks, self._until_us = now_us, decoder, looks, until_us
         self._answers: dict[tuple[str, int], object] = {}  # as their brokers wrote them
 
     def add(self, kind: Kind, member: str = "", **said: Any) -> None:
         """It happens now."""
         self._looks()
-        self.events.append(Event(self._now_us(), kind, member, **said))
+        if not self._is_over():
+            self.events.append(Event(self._now_us(), kind, member, **said))
+
+    def _is_over(self) -> bool:
+        return self._now_us() > self._until_us
 
     def request(self, member: str, sent: SendRequest, **said: Any) -> None:
         """A request leaves its member."""
@@ -47,11 +57,15 @@ class Notes:
 
     def answered(self, member: str, number: int, response: object, **said: Any) -> None:
         """Its broker has written the answer."""
+        if self._is_over():
+            return
         self._answers[member, number] = response
         self.add("answered", member, number=number, message=self._with_batches(response), **said)
 
     def reached(self, kind: Kind, member: str, received: ResponseReceived, **said: Any) -> None:
         """The answer has reached the member's process, or is taken: with its content only if that is another one."""
+        if self._is_over():
+            return
         if received.response != self._answers.get((member, received.request_id)):
             said["message"] = self._with_batches(received.response)
         self.add(kind, member, number=received.request_id, throttle_ms=received.throttle_time_ms, **said)
@@ -68,6 +82,8 @@ class Notes:
 
     def told(self, member: str, event: TraceEvent, **said: Any) -> None:
         """A core has told something."""
+        if self._is_over():
+            return
         value = {name: json_value(one) for name, nothing in _SAID.items() if (one := getattr(event, name)) != nothing}
         error, throttle_ms = event.error or "", event.throttle_time_ms
         self.add("told", member, name=event.event, error=error, throttle_ms=throttle_ms, value=value or None, **said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from groupspec.conformance.checks.lives import breaches
 from groupspec.conformance.history.life import Life
@@ -11,6 +12,9 @@ from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.simulation.noted import Noted
 from groupspec.conformance.simulation.plan import Plan
 from groupspec.conformance.simulation.run import Driver, Outcome, Run
+
+JUDGED_QUIET_MS: Final = 60_000
+"""How much of the time is judged at whose end nothing happens any more: its hours say the same again and again."""
 
 
 def execute(
@@ -28,7 +32,7 @@ def execute(
         How it ended; where all promises of the group are kept, and a member breaks a rule, that is the broken promise.
     """
     with Seam() as seam:
-        noted = Noted(seam)
+        noted = Noted(seam, plan.faults_end_ms + 2 * plan.settling_ms + JUDGED_QUIET_MS)
         outcome = Run(plan, is_recording, driver).execute()
     life = noted.life(plan, driver)
     keep(life)

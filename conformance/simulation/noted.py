@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from math import inf
 from typing import Any, Final
 
 from groupspec.conformance.history.event import json_value, offsets
@@ -40,11 +41,11 @@ MOVED: Final = (Positions.seek, Positions.pause, Positions.resume)
 
 
 class Noted:
-    """A run that is noted. To be made before the run is."""
+    """A run that is noted, up to some time. To be made before the run is."""
 
-    def __init__(self, seam: Seam) -> None:
+    def __init__(self, seam: Seam, until_ms: float = inf) -> None:
         self._loop = Loop()
-        self.notes = Notes(lambda: 1_000 * self._loop.now_ms, RangeDecoder())
+        self.notes = Notes(lambda: 1_000 * self._loop.now_ms, RangeDecoder(), until_us=1_000 * until_ms)
         self.settings: dict[str, dict[str, Any]] = {}
         self._connections: dict[Connection, int] = {}
         self._latest: Connection | None = None
