@@ -74,7 +74,8 @@ def gives_up_waiting(history: History, exchange: Exchange) -> int | None:
 def a_lost_connection_is_made_again(history: History) -> Iterator[Finding]:
     """A coordinator that has hung up is looked for, or spoken to on a new connection, whether or not anybody asks.
 
-    At the latest by its next heartbeat. Not while its node refuses connections: nobody sees how often that is tried.
+    At the latest by its next heartbeat (Java: HeartbeatThread.run, which looks for a coordinator or sends one). Not
+    while its node refuses connections: nobody sees how often that is tried.
     """
     bound = max(history.settings.request_timeout_ms, history.settings.heartbeat_interval_ms) + ACTS_WITHIN_MS
     for entry in history.entries:

@@ -70,8 +70,9 @@ def command(
     """Let whole groups live in virtual time: members of the reference, and the reference coordinator.
 
     Each run is drawn from its seed: members, settings, the network, and what goes wrong. Judged are records (none lost,
-    none twice but where the protocol can't help it), owners, callbacks, commits, the members' traces, and that the
-    group is stable again when nothing goes wrong any more. A failure is made small, and told with what replays it.
+    none twice but where the protocol can't help it), owners, callbacks, commits, the members' traces, that the
+    group is stable again when nothing goes wrong any more, and each member by rules (`groupspec explain RULE` says by
+    which). A failure is made small, and told with what replays it.
 
     Example: groupspec simulate --seeds 50 --seed 1
 

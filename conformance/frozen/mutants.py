@@ -12,7 +12,7 @@ from groupspec.conformance.mutation.mutant import Seam
 
 
 @contextmanager
-def seam_of_a_run(mutant: str) -> Iterator[Seam]:
+def with_mutant(mutant: str) -> Iterator[None]:
     """For the time of a block the reference has this mutant; "": none."""
     with ExitStack() as stack:
         if mutant:
@@ -20,4 +20,4 @@ def seam_of_a_run(mutant: str) -> Iterator[Seam]:
             MUTANTS[mutant].change(changed)
             stop_the_endless(changed)
         stack.enter_context(no_garbage_collection())
-        yield stack.enter_context(Seam())
+        yield

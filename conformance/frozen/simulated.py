@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from groupspec.conformance.frozen.mutants import seam_of_a_run
+from groupspec.conformance.frozen.mutants import with_mutant
 from groupspec.conformance.history.life import Life
 from groupspec.conformance.simulation.campaign import SHORT_QUIET_MS, planned
 from groupspec.conformance.simulation.judging import execute
@@ -23,7 +23,7 @@ def plan_of(seed: int, driver: Driver) -> Plan:
 def life(seed: int, driver: Driver, mutant: str = "") -> Life:
     """The run of this seed."""
     kept: list[Life] = []
-    with seam_of_a_run(mutant):
+    with with_mutant(mutant):
         outcome = execute(plan_of(seed, driver), driver, keep=kept.append)
     said = outcome.error.strip().rpartition("\n")[2]
     return Life(structs.replace(kept[0].header, mutant=mutant, judged=(outcome.promise, said)), kept[0].events)

@@ -16,6 +16,7 @@ from groupspec.conformance.checks.verdicts import BROKEN
 from groupspec.conformance.history.event import Event
 from groupspec.conformance.history.life import Life
 from groupspec.conformance.history.member_life import history_of
+from groupspec.conformance.history.tests.spoiled import twice
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.campaign import play, strategy
 from groupspec.conformance.schedules.further import draw
@@ -59,13 +60,8 @@ def test_X1_a_request_without_its_instance_is_found() -> None:
 
 
 def test_C1_a_callback_of_what_is_owned_already_is_found() -> None:
-    twice = [
-        each
-        for event in life(8).events
-        for each in (event, *([event] if event.name == "on_partitions_assigned" else []))
-    ]
     with pytest.raises(AssertionError, match=r"\(rule C1\)"):
-        expect_kept(Life(life(8).header, twice))
+        expect_kept(twice(life(8), "on_partitions_assigned"))
 
 
 def test_J10_a_subscription_that_nobody_can_read_is_found() -> None:
@@ -74,13 +70,11 @@ def test_J10_a_subscription_that_nobody_can_read_is_found() -> None:
 
 
 def test_a_schedule_ends_with_what_the_checks_say_of_its_life() -> None:
-    def twice(life: Callable[[Noted, Design], Life], self: Noted, design: Design) -> Life:
-        whole = life(self, design)
-        again = [each for event in whole.events for each in [event] * (1 + (event.name == "on_partitions_assigned"))]
-        return Life(whole.header, again)
+    def assigned_twice(life: Callable[[Noted, Design], Life], self: Noted, design: Design) -> Life:
+        return twice(life(self, design), "on_partitions_assigned")
 
     with Seam() as seam:
-        seam.replace(Noted.life, twice)
+        seam.replace(Noted.life, assigned_twice)
         outcome = run(play(draw(8), "background"), strategy(8))
     assert "(rule C1)" in str(outcome.error)
 

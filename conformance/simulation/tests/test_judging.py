@@ -11,6 +11,7 @@ import pytest
 
 from groupspec.conformance.checks.lives import UNREAD, breaches
 from groupspec.conformance.history.life import Life
+from groupspec.conformance.history.tests.spoiled import twice
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.simulation.campaign import SHORT_QUIET_MS, planned
 from groupspec.conformance.simulation.judging import execute
@@ -37,14 +38,12 @@ def life(where: str) -> Life:
 
 
 def test_C1_a_group_ends_with_what_the_checks_say_of_a_member() -> None:
-    def twice(life: Callable[[Noted, Plan, Driver], Life], self: Noted, plan: Plan, driver: Driver) -> Life:
-        whole = life(self, plan, driver)
-        again = [each for event in whole.events for each in [event] * (1 + (event.name == "on_partitions_assigned"))]
-        return Life(whole.header, again)
+    def assigned_twice(life: Callable[[Noted, Plan, Driver], Life], self: Noted, plan: Plan, driver: Driver) -> Life:
+        return twice(life(self, plan, driver), "on_partitions_assigned")
 
     assert list(breaches(life(KEEPS_ALL))) == []
     with Seam() as seam:
-        seam.replace(Noted.life, twice)
+        seam.replace(Noted.life, assigned_twice)
         outcome = execute(*plan_of(KEEPS_ALL))
     assert outcome.promise == "rule C1"
     assert outcome.error.startswith("rule C1: m1.1: ")
